@@ -94,7 +94,7 @@ word_bench() {  # measure: ./do bench WORD prints `name value unit` lines; witho
 
 word_order() {  # see which functions operands run, for the linker to lay them side by side (needs valgrind)
   word_setup
-  word_build release gantry gantry-runtime gantry-ctk gantry-cuda fakegpu_nvml device_plugin_component fake_pod_resources
+  word_build release gantry gantry-runtime gantry-ctk gantry-cuda fakegpu_nvml device_plugin_component fake_pod_resources fake_kubelet
   "$python" tools/order.py
 }
 
@@ -109,6 +109,12 @@ word_failures() {  # fail at each API call of a roll-out of drivers over 50 node
   word_setup
   word_build release gantry
   GANTRY_BUILD=$PWD/build/release "$python" -m pytest -v -s -p no:cacheprovider tests/component/upgrade_failures.py "$@"
+}
+
+word_migkills() {  # kill and refuse nvidia-mig-manager at any moment of a change: ./do migkills [PYTEST ARGUMENT...]
+  word_setup
+  word_build release gantry fakegpu_nvml fake_pod_resources fake_kubelet
+  GANTRY_BUILD=$PWD/build/release "$python" -m pytest -v -s -p no:cacheprovider tests/component/mig_failures.py "$@"
 }
 
 word_fmt() {  # format the C++ sources

@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import allocate as allocating  # noqa: E402
 import fuzz as fuzzing  # noqa: E402
 import inject as injecting  # noqa: E402
+import mig as dividing  # noqa: E402
 import scale as scaling  # noqa: E402
 import telemetry as telemetering  # noqa: E402
 from bed import IMAGE, NAMESPACE, Bed, NodeWatch, wait_for  # noqa: E402
@@ -337,8 +338,14 @@ def telemetry(arguments):
     telemetering.measure(arguments, RELEASE, figure)
 
 
+def mig(arguments):
+    """changes of the MIG layout on 8 GPUs, idle and while containers are placed; what changes if nothing is asked for"""
+    build("gantry", "fake_pod_resources", "fake_kubelet", "fakegpu_nvml")
+    dividing.measure(arguments, RELEASE, figure)
+
+
 WORDS = {"ready": ready, "kills": kills, "scale": scale, "footprint": footprint, "footprint_mig": footprint_mig,
-         "hook": hook, "inject": inject, "allocate": allocate, "telemetry": telemetry, "fuzz": fuzz}
+         "hook": hook, "inject": inject, "allocate": allocate, "telemetry": telemetry, "mig": mig, "fuzz": fuzz}
 
 
 def main():
@@ -353,6 +360,7 @@ def main():
     parser.add_argument("--starts", type=int, default=200, help="container starts of each way (default 200)")
     parser.add_argument("--idle", type=int, default=300, help="seconds of idling (default 300)")
     parser.add_argument("--scrapes", type=int, default=300, help="of each kind (default 300)")
+    parser.add_argument("--changes", type=int, default=50, help="of the MIG layout, of each kind (default 50)")
     parser.add_argument("--seconds", type=int, default=600, help="for each fuzz target (default 600)")
     arguments = parser.parse_args()
     WORDS[arguments.word](arguments)

@@ -65,4 +65,25 @@ std::vector<FailedGpu> KeepUnreadable(const GpuSet& before, GpuSet& now) {
   return kept;
 }
 
+void KeepHeld(const std::optional<GpuSet>& before, const std::set<std::string>& held, GpuSet& now) {
+  for (size_t i = now.gpus.size(); i-- > 0;) {
+    Gpu& gpu = now.gpus[i];
+    if (!held.contains(gpu.uuid)) {
+      continue;
+    }
+    if (before.has_value() && Has(*before, gpu.uuid)) {
+      const unsigned index = gpu.index;
+      gpu = *std::ranges::find(before->gpus, gpu.uuid, &Gpu::uuid);
+      gpu.index = index;
+      continue;
+    }
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    now.gpus.erase(now.gpus.begin() + at);
+    now.scores.erase(now.scores.begin() + at);
+    for (auto& row : now.scores) {
+      row.erase(row.begin() + at);
+    }
+  }
+}
+
 }  // namespace gantry::gpu

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,5 +35,9 @@ struct GpuSet {
 // earlier properties: they still exist, and are unhealthy. Returns them, by UUID. Facts from
 // another driver version do not count.
 std::vector<FailedGpu> KeepUnreadable(const GpuSet& before, GpuSet& now);
+
+// Gives the `held` GPUs (UUIDs) in `now` the properties that they have in `before`, because another
+// program changes them; one that is not in `before` is removed, and stays unknown until it is free.
+void KeepHeld(const std::optional<GpuSet>& before, const std::set<std::string>& held, GpuSet& now);
 
 }  // namespace gantry::gpu

@@ -58,5 +58,26 @@ TEST(KeepUnreadable, WhatIsGoneIsGone) {
   EXPECT_THAT(KeepUnreadable(before, now), IsEmpty()) << "another driver's";
 }
 
+TEST(KeepHeld, AGpuThatAnotherChangesStaysAsItWas) {
+  auto before = SetOf(Gpus(3));
+  AddMig(before.gpus[1], {"3g.40gb"});
+  auto now = SetOf(Gpus(3));
+  now.gpus[0].mig_enabled = true;
+  KeepHeld(before, {"GPU-1"}, now);
+  EXPECT_EQ(now.gpus[1], before.gpus[1]);
+  EXPECT_TRUE(now.gpus[0].mig_enabled);
+}
+
+TEST(KeepHeld, OneThatWasNeverSeenIsLeftOut) {
+  auto now = SetOf(Gpus(3));
+  now.scores = {{0, 1, 2}, {1, 0, 3}, {2, 3, 0}};
+  KeepHeld(std::nullopt, {"GPU-1", "GPU-7"}, now);
+  EXPECT_THAT(now.gpus, SizeIs(2));
+  EXPECT_EQ(now.gpus[1].uuid, "GPU-2");
+  EXPECT_EQ(now.scores, (PairScores{{0, 2}, {2, 0}}));
+  KeepHeld(SetOf({}), {"GPU-0", "GPU-2"}, now);
+  EXPECT_THAT(now.gpus, IsEmpty());
+}
+
 }  // namespace
 }  // namespace gantry::gpu

@@ -251,6 +251,12 @@ std::set<unsigned> DestroyedBy(const MigPlan& plan) {
   return destroyed;
 }
 
+bool ChangesMode(const MigPlan& plan) {
+  return std::ranges::any_of(plan.steps, [](const MigStep& step) {
+    return step.kind == Kind::kSetMode || step.kind == Kind::kReset;
+  });
+}
+
 std::map<std::string, unsigned> MigDevicesOf(const nvml::MigGpu& gpu) {
   std::map<std::string, unsigned> devices;
   for (const nvml::GpuInstance& instance : gpu.instances) {

@@ -68,6 +68,8 @@ Result<MigPlan> PlanMig(const nvml::MigGpu& gpu, const MigLayout& wanted,
 
 // The GPU instances of which a plan destroys something; all of them if the mode changes.
 std::set<unsigned> DestroyedBy(const MigPlan& plan);
+// Whether it needs the entire GPU: it changes the mode, or resets the GPU.
+bool ChangesMode(const MigPlan& plan);
 
 // The MIG devices that there are: profile -> how many.
 std::map<std::string, unsigned> MigDevicesOf(const nvml::MigGpu& gpu);

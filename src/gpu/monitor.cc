@@ -26,7 +26,7 @@ namespace gantry::gpu {
 namespace {
 
 // NVML wakes its waiter after that, even without an event.
-constexpr std::chrono::milliseconds kEventWait{5000};
+constexpr std::chrono::milliseconds kEventWait{1000};
 // After an error, before the next wait.
 constexpr std::chrono::seconds kEventPause{1};
 
@@ -42,12 +42,24 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     changed_.notify_all();
   }
 
-  void Look() {
+  uint64_t Look() {
     const std::lock_guard lock(mutex_);
     look_wanted_ = true;
+    close_wanted_ = false;
     if (!looking_) {
       Wake();
     }
+    return ++looks_;
+  }
+
+  void CloseDriver() {
+    const std::lock_guard lock(mutex_);
+    close_wanted_ = true;
+    forgotten_ = false;
+    look_wanted_ = false;
+    wanted_.clear();
+    listener_++;
+    Wake();
   }
 
   void Probe(std::vector<std::string> uuids) {
@@ -96,15 +108,32 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   // one. A request during one is repeated after it, because it may have come too late.
   bool LookIsDue() const { return look_wanted_ && !looking_; }
 
+  bool ForgetIsDue() const { return close_wanted_ && !forgotten_; }
+
+  // Once nobody else has the library: neither a listener nor a call that hangs.
+  bool CloseIsDue() const {
+    return close_wanted_ && forgotten_ && !looking_ &&
+           (library_ == nullptr || library_.use_count() == 1);
+  }
+
   void Work(int id) {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock,
-                    [&] { return closed_ || id != worker_ || LookIsDue() || !wanted_.empty(); });
+      changed_.wait(lock, [&] {
+        return closed_ || id != worker_ || ForgetIsDue() || CloseIsDue() || LookIsDue() ||
+               !wanted_.empty();
+      });
       if (closed_ || id != worker_) {
         return;
       }
-      if (LookIsDue()) {
+      if (ForgetIsDue()) {
+        forgotten_ = true;
+        options_.forget();
+      } else if (CloseIsDue()) {
+        close_wanted_ = false;
+        library_.reset();
+        options_.tell(DriverClosed{});
+      } else if (LookIsDue()) {
         DoLook(id, lock);
       } else if (library_ == nullptr) {
         wanted_.clear();
@@ -117,6 +146,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   void DoLook(int id, std::unique_lock<std::mutex>& lock) {
     look_wanted_ = false;
     looking_ = true;
+    const uint64_t covered = looks_;
     running_ = {.uuid = "", .overdue_at = RealClock().Now() + kLookLimit};
     const auto nodes = GpuNodes("/dev");
     if (library_ != nullptr && HasNewNode(nodes, nodes_)) {
@@ -143,7 +173,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     if (id == worker_) {
       running_.reset();
     }
-    if (look_wanted_) {
+    if (look_wanted_ || close_wanted_) {
       Wake();
     }
     if (closed_) {
@@ -157,14 +187,17 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       nodes_ = nodes;
     }
     library_ = library;
-    Listen(*set);
-    options_.tell(GpusFound{*std::move(set)});
+    if (!close_wanted_) {
+      Listen(*set);
+    }
+    options_.tell(GpusFound{.set = *std::move(set), .look = covered});
   }
 
   // NVML has one session in a process: it ends when nobody uses it any more. While a call hangs, it
   // stays, with the GPUs that it has.
   void CloseSession(std::unique_lock<std::mutex>& lock) {
     listener_++;
+    options_.forget();
     const auto unused = [this] { return closed_ || library_.use_count() == 1; };
     if (changed_.wait_for(lock, kEventWait + kEventPause, unused) && !closed_) {
       library_.reset();
@@ -175,6 +208,9 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     const auto library = library_;
     Probed round;
     for (const auto& uuid : uuids) {
+      if (close_wanted_) {
+        break;
+      }
       if (stuck_.contains(uuid)) {
         continue;
       }
@@ -206,27 +242,32 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     listener_++;
     std::thread([state = shared_from_this(), id = listener_, uuids = std::move(uuids)] {
       state->ListenTo(id, uuids);
+      state->ListenerEnded();
     }).detach();
+  }
+
+  // It has released the library, for which a close may wait.
+  void ListenerEnded() {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
   }
 
   void ListenTo(int id, const std::vector<std::string>& uuids) {
     std::unique_lock lock(mutex_);
-    auto library = library_;
+    const auto library = library_;
     while (!closed_ && id == listener_) {
       lock.unlock();
       auto error = WaitForEvents(id, *library, uuids);
       lock.lock();
       relay_.End(id);
       if (!error || closed_ || id != listener_) {
-        break;
+        return;
       }
       // The next event set is made of the GPUs that can be registered then: a lost GPU must not
       // hold back the events of the rest.
       options_.tell(WaitFailed{*std::move(error)});
       changed_.wait_for(lock, kEventPause, [&] { return closed_ || id != listener_; });
     }
-    library.reset();
-    changed_.notify_all();
   }
 
   // Reports events until a wait fails (the result), or the listener is replaced or has no GPUs.
@@ -291,6 +332,9 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   EventRelay relay_;
   bool look_wanted_ = false;
   bool looking_ = false;
+  bool close_wanted_ = false;
+  bool forgotten_ = false;           // for this close
+  uint64_t looks_ = 0;               // requested
   std::vector<std::string> wanted_;  // probes
   std::optional<Running> running_;
   std::set<std::string> stuck_;
@@ -298,7 +342,8 @@ class Monitor::State : public std::enable_shared_from_this<State> {
 
 Monitor::Monitor(Options options) : state_(std::make_shared<State>(std::move(options))) {}
 Monitor::~Monitor() { state_->Close(); }
-void Monitor::Look() { state_->Look(); }
+uint64_t Monitor::Look() { return state_->Look(); }
+void Monitor::CloseDriver() { state_->CloseDriver(); }
 void Monitor::Probe(std::vector<std::string> uuids) { state_->Probe(std::move(uuids)); }
 std::optional<SteadyTime> Monitor::overdue_at() const { return state_->overdue_at(); }
 void Monitor::CheckOverdue() { state_->CheckOverdue(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -21,11 +22,13 @@ namespace gantry::gpu {
 // The monitor's observations.
 struct GpusFound {
   GpuSet set;
+  uint64_t look = 0;  // the last Look that it answers
 };
 struct GpusMissing {
   Error error;  // NVML can't be opened, or does not answer
 };
-struct GpusChanged {};  // MIG devices were made or removed: look again
+struct DriverClosed {};  // no GPU is open here any more, and none is opened until the next Look
+struct GpusChanged {};   // MIG devices were made or removed: look again
 struct WaitFailed {
   Error error;  // the error of the wait for events: some GPU may be lost
 };
@@ -36,7 +39,8 @@ struct Probed {
   };
   std::vector<Answer> answers;
 };
-using Observation = std::variant<GpusFound, GpusMissing, GpusChanged, WaitFailed, XidEvent, Probed>;
+using Observation =
+    std::variant<GpusFound, GpusMissing, DriverClosed, GpusChanged, WaitFailed, XidEvent, Probed>;
 
 // The only part that calls NVML, on threads of its own, because a call into a driver can hang for
 // ever. These threads pass observations to `tell`. A thread that hangs is abandoned, and another
@@ -51,6 +55,9 @@ class Monitor {
     // time, except one that hung before and may return late.
     std::function<Status(const std::shared_ptr<nvml::Library>& library, const std::string& uuid)>
         ask = {};
+    // Gives up what else keeps the library. Called on those threads, while no probe is under way,
+    // before NVML is closed; must not call the monitor.
+    std::function<void()> forget = [] {};
   };
   // How long a probe may take, and opening NVML and enumerating all GPUs.
   static constexpr std::chrono::seconds kProbeLimit{5};
@@ -64,8 +71,11 @@ class Monitor {
 
   // Opens NVML if needed, enumerates all GPUs, and listens for their events. During an enumeration:
   // once more after it. A GPU whose device node in this /dev is newer than the open session is
-  // found too: the session is closed first, which takes until the wait for events ends (5 s).
-  void Look();
+  // found too: NVML is closed first, as CloseDriver does. Returns the number of this look.
+  uint64_t Look();
+  // Closes NVML, so that another program can change a GPU that must not be open elsewhere, and
+  // reports it then. A pending call is waited for; a wait for events ends within a second.
+  void CloseDriver();
   // Probes each GPU, except those with a pending probe.
   void Probe(std::vector<std::string> uuids);
   // When a pending call is overdue; CheckOverdue then reports that and abandons it. A late result

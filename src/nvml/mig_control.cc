@@ -262,7 +262,7 @@ Result<std::vector<GpuProcess>> MigControl::Processes(unsigned index) const {
   if (code != NVML_SUCCESS) {
     return FailNvml("nvmlDeviceGetHandleByIndex", who, code);
   }
-  const auto found = ComputeProcesses(symbols_, gpu, who);
+  const auto found = ListProcesses(symbols_, gpu, who);
   if (!found.has_value() && found.error().kind == ErrorKind::kUnsupported) {
     return std::vector<GpuProcess>();
   }
@@ -270,12 +270,14 @@ Result<std::vector<GpuProcess>> MigControl::Processes(unsigned index) const {
     return std::unexpected(found.error());
   }
   std::vector<GpuProcess> processes;
-  processes.reserve(found->size());
   for (const nvmlProcessInfo_t& one : *found) {
-    processes.push_back({.pid = one.pid,
-                         .gpu_instance = one.gpuInstanceId == kEntireGpu
-                                             ? std::nullopt
-                                             : std::optional(one.gpuInstanceId)});
+    const GpuProcess process{.pid = one.pid,
+                             .gpu_instance = one.gpuInstanceId == kEntireGpu
+                                                 ? std::nullopt
+                                                 : std::optional(one.gpuInstanceId)};
+    if (std::ranges::find(processes, process) == processes.end()) {
+      processes.push_back(process);
+    }
   }
   return processes;
 }

@@ -59,7 +59,7 @@ struct MigGpu {
   bool operator==(const MigGpu&) const = default;
 };
 
-// A process that computes on a GPU.
+// A process that computes or draws on a GPU, or is a client of its MPS.
 struct GpuProcess {
   unsigned pid = 0;                      // in the driver's PID namespace
   std::optional<unsigned> gpu_instance;  // nullopt: it has the entire GPU
@@ -77,7 +77,7 @@ class MigControl {
   [[nodiscard]] Result<std::vector<MigGpu>> Read() const;
   [[nodiscard]] Result<MigGpu> ReadGpu(unsigned index) const;
 
-  // Those that compute on it, or on one of its instances.
+  // Those that use it, or one of its instances, each once.
   [[nodiscard]] Result<std::vector<GpuProcess>> Processes(unsigned index) const;
 
   // Asks for the mode. The GPU's instances must be gone. The driver may put it in force now, or

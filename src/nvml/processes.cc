@@ -77,27 +77,28 @@ void AddTimes(const Symbols& nvml, nvmlDevice_t device, uint64_t since, ProcessU
 
 }  // namespace
 
-Result<std::vector<nvmlProcessInfo_t>> ComputeProcesses(const Symbols& nvml, nvmlDevice_t device,
-                                                        std::string_view object) {
-  std::vector<nvmlProcessInfo_t> infos;
+Result<std::vector<nvmlProcessInfo_t>> ListProcesses(const Symbols& nvml, nvmlDevice_t device,
+                                                     std::string_view object) {
+  std::vector<nvmlProcessInfo_t> all;
   const nvmlReturn_t code = ReadList(nvml.nvmlDeviceGetComputeRunningProcesses_v3,
-                                     nvml.nvmlDeviceGetComputeRunningProcesses_v2, device, infos);
+                                     nvml.nvmlDeviceGetComputeRunningProcesses_v2, device, all);
   if (code != NVML_SUCCESS) {
     return FailNvml("nvmlDeviceGetComputeRunningProcesses", object, code);
   }
-  return infos;
+  // Not every GPU draws or runs MPS: a list that fails is empty.
+  std::vector<nvmlProcessInfo_t> more;
+  ReadList(nvml.nvmlDeviceGetGraphicsRunningProcesses_v3,
+           nvml.nvmlDeviceGetGraphicsRunningProcesses_v2, device, more);
+  all.insert(all.end(), more.begin(), more.end());
+  ReadList(nvml.nvmlDeviceGetMPSComputeRunningProcesses_v3,
+           nvml.nvmlDeviceGetMPSComputeRunningProcesses_v2, device, more);
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 Result<ProcessUses> ProcessesOf(const Symbols& nvml, nvmlDevice_t device, uint64_t since) {
   ProcessUses uses;
-  TRY_ASSIGN(std::vector<nvmlProcessInfo_t> infos, ComputeProcesses(nvml, device, ""));
-  AddList(infos, uses.by_pid);
-  // Not every GPU draws or runs MPS: a list that fails is empty.
-  ReadList(nvml.nvmlDeviceGetGraphicsRunningProcesses_v3,
-           nvml.nvmlDeviceGetGraphicsRunningProcesses_v2, device, infos);
-  AddList(infos, uses.by_pid);
-  ReadList(nvml.nvmlDeviceGetMPSComputeRunningProcesses_v3,
-           nvml.nvmlDeviceGetMPSComputeRunningProcesses_v2, device, infos);
+  TRY_ASSIGN(const std::vector<nvmlProcessInfo_t> infos, ListProcesses(nvml, device, ""));
   AddList(infos, uses.by_pid);
   AddTimes(nvml, device, since, uses);
   return uses;

@@ -27,12 +27,13 @@ struct ProcessUses {
   uint64_t asked = 0;  // for the next question
 };
 
-// Those that compute on a GPU or MIG device, with their GPU instances. `object` names it in errors.
-// kUnsupported: this driver has no such list.
-Result<std::vector<nvmlProcessInfo_t>> ComputeProcesses(const Symbols& nvml, nvmlDevice_t device,
-                                                        std::string_view object);
+// Those that compute, draw or are clients of MPS on a GPU or MIG device, with their GPU instances;
+// one that does two of it is there twice. `object` names the device in errors. kUnsupported: this
+// driver has no such list.
+Result<std::vector<nvmlProcessInfo_t>> ListProcesses(const Symbols& nvml, nvmlDevice_t device,
+                                                     std::string_view object);
 
-// Of a GPU or MIG device: processes that compute, draw or are clients of MPS. `since` is `asked` of
+// The same with how much they use. `since` is `asked` of
 // the answer before, 0 at first. kUnsupported: this driver has no such list.
 Result<ProcessUses> Processes(const Library& library, const std::string& uuid, uint64_t since);
 

@@ -3,6 +3,8 @@
 answers is read by Prometheus' own parser of Python. The build is $GANTRY_BUILD (default build/release).
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -287,6 +289,42 @@ def test_mig(exporter):
     one.control("mig", "0", "destroy")
     one.control("mig", "0", "create", "2g.10gb")
     wait(lambda: set(parts("DCGM_FI_DEV_FB_FREE")) == {("0", "2g.10gb"), ("1", None)}, "the new layout", 30)
+
+
+def test_the_driver_is_closed_while_another_program_needs_a_gpu_alone(exporter):
+    """A change of the MIG mode is refused while any process has the GPU open."""
+    one = exporter("2xt4")
+    wait(lambda: len(one.values("DCGM_FI_DEV_FB_USED")) == 2, "values")
+    before = one.values("DCGM_FI_DEV_FB_USED")
+    file = one.folder / "validations/.gpu-owners.json"
+
+    def write(gpus):
+        text = {"version": "v1", "boot": pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip(), "gpus": gpus}
+        (one.folder / "owners").write_text(json.dumps(text))
+        (one.folder / "owners").rename(file)
+
+    def open_gpus():
+        links = [fd.readlink() for fd in pathlib.Path(f"/proc/{one.process.pid}/fd").iterdir() if fd.exists()]
+        return [link for link in links if re.fullmatch(r"/dev/nvidia\d+", str(link))]
+
+    def is_carried_out(earlier):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(earlier, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        return False
+
+    file.parent.mkdir(exist_ok=True)
+    write({})
+    assert len(open_gpus()) == 2
+    with file.open() as earlier:
+        time.sleep(0.5)
+        write({one.gpus()[0]["uuid"]: {"program": "mig-change", "reason": "x", "exclusive": True}})
+        wait(lambda: is_carried_out(earlier), "it says so", 5)
+    assert open_gpus() == [] and one.values("DCGM_FI_DEV_FB_USED") == before
+    write({})
+    wait(lambda: len(open_gpus()) == 2, "it opens them again", 5)
+    one.control("set", "1", "temperature=83")
+    wait(lambda: one.values("DCGM_FI_DEV_GPU_TEMP")["1"] == 83, "new values", 5)
 
 
 @pytest.mark.parametrize(("text", "said"), [

@@ -20,18 +20,27 @@ WRITES = ("nvmlDeviceSetMigMode", "nvmlDeviceCreateGpuInstance", "nvmlGpuInstanc
           "nvmlComputeInstanceDestroy", "nvmlGpuInstanceDestroy")
 
 
-@pytest.fixture(scope="module")
-def api(tmp_path_factory):
-    server = Api(tmp_path_factory.mktemp("api"))
+def start_api(folder: pathlib.Path) -> Api:
+    """An API server that knows NodeFeatures."""
+    folder.mkdir(exist_ok=True)
+    server = Api(folder)
     try:
         server.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRD.read_bytes(),
                     "application/yaml")
         server.call("POST", "/api/v1/namespaces",
                     {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gpu-operator"}})
         wait(lambda: server.call("GET", "/apis/nfd.k8s-sigs.io/v1alpha1/nodefeatures"), "NodeFeature is served")
-        yield server
-    finally:
+    except BaseException:
         server.close()
+        raise
+    return server
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory):
+    server = start_api(tmp_path_factory.mktemp("api"))
+    yield server
+    server.close()
 
 
 class Node:

@@ -115,6 +115,11 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
     return devices_[resource];
   }
 
+  std::map<std::string, std::vector<Device>> AllDevices() {
+    const std::lock_guard lock(mutex_);
+    return devices_;
+  }
+
   int registrations() {
     const std::lock_guard lock(mutex_);
     return registrations_;
@@ -226,6 +231,7 @@ bool FakeKubelet::WaitFor(const std::string& resource, const Condition& conditio
 std::vector<Device> FakeKubelet::Devices(const std::string& resource) {
   return impl_->Devices(resource);
 }
+std::map<std::string, std::vector<Device>> FakeKubelet::AllDevices() { return impl_->AllDevices(); }
 int FakeKubelet::registrations() { return impl_->registrations(); }
 bool FakeKubelet::WaitForRegistrations(int count, std::chrono::milliseconds timeout) {
   return impl_->WaitForRegistrations(count, timeout);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ class FakeKubelet {
   bool WaitFor(const std::string& resource, const Condition& condition,
                std::chrono::milliseconds timeout = std::chrono::seconds(10));
   std::vector<Device> Devices(const std::string& resource);
+  // Of all resources that were ever registered.
+  std::map<std::string, std::vector<Device>> AllDevices();
   // Register calls so far, also those that failed.
   int registrations();
   bool WaitForRegistrations(int count,

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu/owners.h"
 #include "host/child_call.h"
 #include "host/files.h"
 #include "host/journal.h"
@@ -154,7 +155,8 @@ Status RemoveOperandFiles(const std::string& root) {
   }));
   RemoveFolder(root, names::kCdiDir);
   TRY(RemoveMatching(root, names::kValidationsDir, [](const std::string& name) {
-    return name.ends_with("-ready") || name == names::kLastChecks ||
+    return name.ends_with("-ready") || name.starts_with(gpu::kOwnersFile) ||
+           name.starts_with(gpu::kMigJournal) || name == names::kLastChecks ||
            name == names::kDriverCtrFailed || name == names::kToolkitFailed ||
            name == names::kToolkitCdi || name.starts_with(names::kMigChange);
   }));

@@ -36,6 +36,11 @@ Result<Units> UnitsOf(const Resource& resource, const std::vector<std::string>& 
   Units units;
   for (const auto& id : ids) {
     const auto* unit = resource.UnitOf(id);
+    if (unit != nullptr && resource.withdrawn.contains(unit->gpu_uuid)) {
+      return Fail(ErrorKind::kUnavailable,
+                  format("{}: GPU {} is withdrawn: {}; create the pod again after that",
+                         resource.name, unit->gpu_uuid, resource.withdrawn.at(unit->gpu_uuid)));
+    }
     if (unit == nullptr ||
         std::ranges::find(resource.devices, id, &kubelet::Device::id) == resource.devices.end()) {
       return Fail(

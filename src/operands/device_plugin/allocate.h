@@ -20,7 +20,8 @@ struct Beside {
 };
 
 // The response for a container with these devices. kInvalid: an id that the resource does not have,
-// or more shares than the configuration allows to one container.
+// or more shares than the configuration allows to one container. kUnavailable: another program has
+// its GPU.
 Result<kubelet::Allocation> Allocate(const Resource& resource, const Settings& settings,
                                      const Beside& beside, const std::vector<std::string>& ids);
 

@@ -19,14 +19,17 @@ namespace {
 
 class Snapshot : public kubelet::Allocator {
  public:
-  Snapshot(Resource resource, gpu::PairScores scores, Settings settings, Beside beside)
+  Snapshot(Resource resource, gpu::PairScores scores, Settings settings, Beside beside,
+           std::shared_ptr<LastAllocate> last)
       : resource_(std::move(resource)),
         scores_(std::move(scores)),
         settings_(std::move(settings)),
-        beside_(std::move(beside)) {}
+        beside_(std::move(beside)),
+        last_(std::move(last)) {}
 
   [[nodiscard]] Result<kubelet::Allocation> Allocate(
       const std::vector<std::string>& ids) const override {
+    last_->Note(RealClock().Now());
     auto beside = beside_;
     if (settings_.pass_device_specs) {
       for (const auto& node : ControlNodes()) {
@@ -47,17 +50,19 @@ class Snapshot : public kubelet::Allocator {
   const gpu::PairScores scores_;
   const Settings settings_;
   const Beside beside_;
+  const std::shared_ptr<LastAllocate> last_;
 };
 
 }  // namespace
 
 kubelet::PluginResource Offer(const Resource& resource, const gpu::GpuSet& set,
-                              const Settings& settings, Beside beside) {
+                              const Settings& settings, Beside beside,
+                              std::shared_ptr<LastAllocate> last) {
   return {.name = resource.name,
           .endpoint = resource.endpoint,
           .devices = resource.devices,
           .allocator = std::make_shared<Snapshot>(resource, gpu::ScoresFor(resource.units, set),
-                                                  settings, std::move(beside))};
+                                                  settings, std::move(beside), std::move(last))};
 }
 
 void TakeHealth(const std::vector<Resource>& now, std::vector<kubelet::PluginResource>& served) {

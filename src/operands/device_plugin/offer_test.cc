@@ -36,19 +36,24 @@ TEST(Offer, ControlNodesAreThoseOfTheMomentOfTheAnswer) {
   settings.driver.dev_root_here = root;
   const auto set = SetOf(Gpus(1));
   const auto offered = OfferedResources(set, settings, {});
-  const auto resource = Offer(offered.resources.at(0), set, settings, {});
+  const auto last = std::make_shared<LastAllocate>();
+  const auto resource = Offer(offered.resources.at(0), set, settings, {}, last);
+  EXPECT_EQ(last->at(), SteadyTime());
+  const SteadyTime before = RealClock().Now();
   EXPECT_THAT(Nodes(resource), ElementsAre("/dev/nvidiactl", "/dev/nvidia10"));
+  EXPECT_GE(last->at(), before);
   std::ofstream(root + "/dev/nvidia-uvm") << "";
   EXPECT_THAT(Nodes(resource), ElementsAre("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia10"));
   settings.pass_device_specs = false;
-  EXPECT_THAT(Nodes(Offer(offered.resources.at(0), set, settings, {})), IsEmpty());
+  EXPECT_THAT(Nodes(Offer(offered.resources.at(0), set, settings, {}, last)), IsEmpty());
 }
 
 TEST(Offer, WhatIsServedTakesTheHealthOfNow) {
   const auto set = SetOf(Gpus(3));
   const auto whole = With({ListStrategy::kCdiCri});
   const auto before = OfferedResources(set, whole, {"GPU-2"});
-  std::vector<kubelet::PluginResource> served = {Offer(before.resources.at(0), set, whole, {})};
+  std::vector<kubelet::PluginResource> served = {
+      Offer(before.resources.at(0), set, whole, {}, std::make_shared<LastAllocate>())};
   const auto healthy = [&served] {
     std::vector<bool> all;
     for (const auto& device : served.at(0).devices) {

@@ -27,6 +27,7 @@ Plugin::Plugin(Flags flags, host::Signals& signals, host::StatusFiles status_fil
       signals_(signals),
       status_files_(std::move(status_files)),
       watcher_(std::move(watcher)),
+      owners_reader_(flags_.status_dir),
       condition_writer_(flags_.node_name),
       own_node_({.name = flags_.node_name, .component = kPluginName}) {}
 
@@ -47,6 +48,7 @@ int Plugin::Run() {
 
 Status Plugin::Start() {
   TRY(watcher_.Add(status_files_.directory()));
+  TRY(watcher_.Add(owners_reader_.path()));
   TRY(watcher_.Add(CdiPath(flags_.cdi_dir)));
   if (const auto path = CdiPathOf(flags_.cdi_dir, flags_.cuda_cdi_device); !path.empty()) {
     TRY(watcher_.Add(path));
@@ -125,6 +127,7 @@ void Plugin::Wait() {
 }
 
 void Plugin::Evaluate() {
+  TakeOwners();
   if (DriverIsReady() && label_.IsKnown() && ConfigIsKnown()) {
     if (settings_ && settings_->tegra_only) {
       LookForTegra();
@@ -136,6 +139,7 @@ void Plugin::Evaluate() {
     }
     ProbeIfDue();
   }
+  TellOwners();
   if (monitor_) {
     monitor_->CheckOverdue();
   }
@@ -240,6 +244,9 @@ void Plugin::LookForTegra() {
 }
 
 void Plugin::LookAtGpus(const DriverRoots& driver) {
+  if (gpu::AnyExclusive(owners_)) {
+    return;
+  }
   const bool due = look_at_ && *look_at_ <= RealClock().Now();
   if (monitor_ && monitored_ == driver && !due) {
     return;
@@ -270,7 +277,10 @@ void Plugin::LookAtGpus(const DriverRoots& driver) {
           std::visit([this](auto& one) { mailbox_.Post(std::move(one)); }, seen);
         }});
   }
-  monitor_->Look();
+  const uint64_t look = monitor_->Look();
+  if (std::exchange(look_for_owners_, false) || awaited_look_) {
+    awaited_look_ = look;
+  }
 }
 
 void Plugin::ProbeIfDue() {
@@ -280,6 +290,9 @@ void Plugin::ProbeIfDue() {
     return;
   }
   probed_ = now;
+  if (gpu::AnyExclusive(owners_)) {
+    return;
+  }
   std::vector<std::string> uuids;
   for (const auto& gpu : set_->gpus) {
     uuids.push_back(gpu.uuid);
@@ -289,8 +302,9 @@ void Plugin::ProbeIfDue() {
 
 std::optional<SteadyTime> Plugin::Deadline() const {
   std::optional<SteadyTime> first;
-  for (const auto& at : {look_at_, serve_at_, monitor_ ? monitor_->overdue_at() : std::nullopt,
-                         set_ && monitor_ ? health_.NextProbe(probed_) : std::nullopt}) {
+  for (const auto& at :
+       {look_at_, serve_at_, monitor_ ? monitor_->overdue_at() : std::nullopt,
+        set_ && monitor_ ? health_.NextProbe(probed_) : std::nullopt, OwnersDue()}) {
     if (at && (!first || *at < *first)) {
       first = at;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "gpu/device_nodes.h"
 #include "gpu/health.h"
 #include "gpu/monitor.h"
+#include "gpu/owners_file.h"
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
@@ -26,6 +28,7 @@
 #include "operands/device_plugin/config_files.h"
 #include "operands/device_plugin/config_label.h"
 #include "operands/device_plugin/kubelet_place.h"
+#include "operands/device_plugin/offer.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
 #include "policy/reasons.h"
@@ -45,8 +48,9 @@ class Plugin {
   int Run();
 
  private:
-  using Message = std::variant<gpu::GpusFound, gpu::GpusMissing, gpu::GpusChanged, gpu::WaitFailed,
-                               gpu::XidEvent, gpu::Probed, kubelet::PluginEvent>;
+  using Message =
+      std::variant<gpu::GpusFound, gpu::GpusMissing, gpu::DriverClosed, gpu::GpusChanged,
+                   gpu::WaitFailed, gpu::XidEvent, gpu::Probed, kubelet::PluginEvent>;
 
   Status Start();
   [[nodiscard]] std::vector<KubeletPlace> LookForKubelet() const;
@@ -55,6 +59,7 @@ class Plugin {
   void TakeMessages();
   void On(gpu::GpusFound found);
   void On(gpu::GpusMissing missing);
+  void On(const gpu::DriverClosed& closed);
   void On(const gpu::GpusChanged& changed);
   void On(const gpu::WaitFailed& failed);
   void On(const gpu::XidEvent& event);
@@ -65,6 +70,8 @@ class Plugin {
 
   // The steps; false: later steps must wait.
   void Evaluate();
+  void TakeOwners();
+  void TellOwners();
   bool DriverIsReady();
   bool ConfigIsKnown();
   [[nodiscard]] Found WhatTheNodeHas() const;
@@ -81,6 +88,7 @@ class Plugin {
   void SayCondition(const gpu::GpuSet& set);
 
   [[nodiscard]] std::optional<SteadyTime> Deadline() const;
+  [[nodiscard]] std::optional<SteadyTime> OwnersDue() const;
   // An event on the Node, if there is a Node and an API server.
   void Report(bool warning, const reasons::Reason& reason, const std::string& message);
   void Fail(const std::string& message);
@@ -104,6 +112,11 @@ class Plugin {
   std::optional<gpu::GpuSet> set_;
   gpu::HealthBook health_;
 
+  gpu::OwnersReader owners_reader_;
+  gpu::Owners owners_;
+  const std::shared_ptr<LastAllocate> last_allocate_ = std::make_shared<LastAllocate>();
+  bool owners_known_ = false;  // a file that was damaged from the start says nothing of any GPU
+
   Beside beside_;
   // Whose program the CDI documents' hooks call, and the paths whose changes can change it.
   container::HookMaker hook_maker_ = container::HookMaker::kOther;
@@ -116,6 +129,11 @@ class Plugin {
   std::string mps_watched_;  // the folder of the MPS control daemon
 
   // The pending work.
+  bool owners_changed_ = true;
+  bool owners_untold_ = false;            // what they ask for is not carried out yet
+  bool driver_closes_ = false;            // for an exclusive owner
+  bool look_for_owners_ = false;          // a GPU came back
+  std::optional<uint64_t> awaited_look_;  // that looks at it
   bool status_changed_ = true;
   bool config_changed_ = true;
   bool offer_changed_ = false;

@@ -30,6 +30,7 @@ void Plugin::TakeMessages() {
 void Plugin::OnPaths(const std::vector<std::string>& changed) {
   for (const auto& path : changed) {
     status_changed_ = status_changed_ || path == status_files_.directory();
+    owners_changed_ = owners_changed_ || path == owners_reader_.path();
     config_changed_ = config_changed_ || path == agent::ConfigPathToWatch(flags_);
     if (path == CdiPath(flags_.cdi_dir) ||
         path == CdiPathOf(flags_.cdi_dir, flags_.cuda_cdi_device) || hook_watched_.contains(path)) {
@@ -53,6 +54,14 @@ void Plugin::OnPaths(const std::vector<std::string>& changed) {
 
 void Plugin::On(gpu::GpusFound found) {
   const auto now = RealClock().Now();
+  if (awaited_look_ && found.look >= *awaited_look_) {
+    awaited_look_.reset();
+  }
+  std::set<std::string> held;
+  for (const auto& [uuid, owner] : owners_) {
+    held.insert(uuid);
+  }
+  gpu::KeepHeld(set_, held, found.set);
   if (!found.set.failed.empty()) {
     look_at_ = now + kLookAgain;
   }
@@ -84,6 +93,7 @@ void Plugin::On(gpu::GpusFound found) {
 }
 
 void Plugin::On(gpu::GpusMissing missing) {
+  awaited_look_.reset();
   log::Error("no GPU can be offered: {}", missing.error.message);
   Report(true, reasons::kNvmlNotUsable, missing.error.message);
   if (settings_ && settings_->fail_on_init_error && !set_) {

@@ -23,12 +23,15 @@ constexpr std::chrono::seconds kServeAgain{5};
 }  // namespace
 
 void Plugin::Serve(const Settings& settings, const gpu::GpuSet& set) {
+  if (!owners_known_) {
+    return;
+  }
   const bool retry = serve_at_ && *serve_at_ <= RealClock().Now();
   if (!std::exchange(offer_changed_, false) && !retry) {
     return;
   }
   serve_at_.reset();
-  auto offered = OfferedResources(set, settings, health_.out_of_service());
+  auto offered = OfferedResources(set, settings, health_.out_of_service(), owners_);
   for (auto& resource : offered.resources) {
     if (!MpsIsReady(settings, resource)) {
       offered.left_out.push_back(format("{}: its MPS control daemon is not ready", resource.name));
@@ -52,7 +55,7 @@ void Plugin::Serve(const Settings& settings, const gpu::GpuSet& set) {
     }
     served_.emplace();
     for (const auto& resource : offered.resources) {
-      served_->push_back(Offer(resource, set, settings, beside_));
+      served_->push_back(Offer(resource, set, settings, beside_, last_allocate_));
     }
   } else {
     serve_at_ = RealClock().Now() + kServeAgain;

@@ -19,9 +19,13 @@ std::string EndpointOf(std::string_view resource) {
 }
 
 std::vector<kubelet::Device> DevicesOf(const std::vector<Unit>& units,
-                                       const std::set<std::string>& unhealthy) {
+                                       const std::set<std::string>& unhealthy,
+                                       const gpu::Owners& owners) {
   std::vector<kubelet::Device> devices;
   for (const auto& unit : units) {
+    if (owners.contains(unit.gpu_uuid)) {
+      continue;
+    }
     kubelet::Device device{
         .id = unit.uuid, .healthy = !unhealthy.contains(unit.uuid), .numa_nodes = {}};
     if (unit.numa_node >= 0) {
@@ -39,6 +43,17 @@ std::vector<kubelet::Device> DevicesOf(const std::vector<Unit>& units,
   return devices;
 }
 
+std::map<std::string, std::string> WithdrawnOf(const std::vector<Unit>& units,
+                                               const gpu::Owners& owners) {
+  std::map<std::string, std::string> withdrawn;
+  for (const auto& unit : units) {
+    if (const auto owner = owners.find(unit.gpu_uuid); owner != owners.end()) {
+      withdrawn.emplace(unit.gpu_uuid, owner->second.reason);
+    }
+  }
+  return withdrawn;
+}
+
 }  // namespace
 
 const Unit* Resource::UnitOf(std::string_view device_id) const {
@@ -51,16 +66,18 @@ bool Resource::has_shares() const {
 }
 
 Resources OfferedResources(const gpu::GpuSet& set, const Settings& settings,
-                           const std::set<std::string>& unhealthy) {
+                           const std::set<std::string>& unhealthy, const gpu::Owners& owners) {
   auto found = gpu::GpusForContainers(set.gpus, settings.mig_strategy, settings.sharing);
   Resources offered;
   offered.left_out = std::move(found.left_out);
   for (auto& [name, resource, units] : found.offered) {
-    auto devices = DevicesOf(units, unhealthy);
+    auto devices = DevicesOf(units, unhealthy, owners);
+    auto withdrawn = WithdrawnOf(units, owners);
     offered.resources.push_back({.name = name,
                                  .endpoint = EndpointOf(name),
                                  .units = std::move(units),
-                                 .devices = std::move(devices)});
+                                 .devices = std::move(devices),
+                                 .withdrawn = std::move(withdrawn)});
   }
   return offered;
 }

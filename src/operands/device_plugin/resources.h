@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "gpu/for_containers.h"
 #include "gpu/gpu_set.h"
+#include "gpu/owners.h"
 #include "kubelet/device_plugin/device_plugin.h"
 #include "operands/device_plugin/settings.h"
 
@@ -21,6 +23,8 @@ struct Resource {
   std::string endpoint;  // "nvidia-gpu.sock"
   std::vector<Unit> units;
   std::vector<kubelet::Device> devices;  // "<uuid>", or "<uuid>::<n>" for each share
+  // UUIDs of GPUs that another program has, and for what: their units are no devices now.
+  std::map<std::string, std::string> withdrawn = {};
   bool operator==(const Resource&) const = default;
 
   // The unit of a device id; nullptr: not of this resource.
@@ -34,8 +38,9 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
-// `unhealthy` holds UUIDs of GPUs and MIG devices.
+// `unhealthy` holds UUIDs of GPUs and MIG devices. A resource stays, without devices, if `owners`
+// have all its GPUs: they come back, and the kubelet keeps its registration.
 Resources OfferedResources(const gpu::GpuSet& set, const Settings& settings,
-                           const std::set<std::string>& unhealthy);
+                           const std::set<std::string>& unhealthy, const gpu::Owners& owners = {});
 
 }  // namespace gantry::device_plugin

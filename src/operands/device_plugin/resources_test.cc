@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "operands/device_plugin/allocate.h"
 #include "operands/device_plugin/testing/settings.h"
 
 namespace gantry::device_plugin {
@@ -242,6 +243,22 @@ TEST(DeviceIds, Dcgm201TheGpuOfAShareIsFoundInItsId) {
     EXPECT_EQ(device.id, format("{}::{}", unit->uuid, device.id.substr(device.id.size() - 1)));
     EXPECT_LE(device.id.size(), 63U) << "the kubelet's limit";
   }
+}
+
+TEST(OfferedResources, AGpuThatAnotherProgramHasIsNoDeviceAndItsResourceStays) {
+  const gpu::Owners one = {{"GPU-1", {.program = "mig-change", .reason = "it changes"}}};
+  const auto offered = OfferedResources(SetOf(Gpus(2)), {}, {}, one);
+  EXPECT_THAT(Ids(offered.resources.at(0)), ElementsAre("GPU-0"));
+  EXPECT_EQ(offered.resources[0].withdrawn,
+            (std::map<std::string, std::string>{{"GPU-1", "it changes"}}));
+  EXPECT_THAT(offered.left_out, IsEmpty());
+  const auto none = OfferedResources(SetOf({Gpus(2)[1]}), {}, {}, one);
+  ASSERT_EQ(none.resources.size(), 1U);
+  EXPECT_THAT(none.resources[0].devices, IsEmpty());
+  const auto refused = Allocate(none.resources[0], {}, {}, {"GPU-1"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "nvidia.com/gpu: GPU GPU-1 is withdrawn: it changes; create the pod again after that");
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "gpu/device_nodes.h"
 #include "gpu/monitor.h"
+#include "gpu/owners_file.h"
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
@@ -61,6 +62,7 @@ class Exporter {
         signals_(signals),
         watcher_(std::move(watcher)),
         files_(std::move(files)),
+        owners_reader_(flags_.status_dir),
         sampler_(
             std::make_shared<Sampler>(std::move(counters), flags_.devices, ProcessesRoot(flags_))),
         events_(flags_.windows),
@@ -76,6 +78,7 @@ class Exporter {
   std::string Metrics();
   void Reload();
   void FollowDriver();
+  void FollowOwners();
   void StartMonitor();
   void Look();
   void Sample();
@@ -83,6 +86,7 @@ class Exporter {
   void Take(PodsSeen& seen);
   void On(gpu::GpusFound& found);
   void On(gpu::GpusMissing& missing);
+  void On(gpu::DriverClosed& closed);
   void On(gpu::GpusChanged& changed);
   void On(gpu::WaitFailed& failed);
   void On(gpu::XidEvent& event);
@@ -95,6 +99,7 @@ class Exporter {
   host::Signals& signals_;
   host::Watcher watcher_;
   const host::StatusFiles files_;
+  gpu::OwnersReader owners_reader_;
   const std::shared_ptr<Sampler> sampler_;
   Mailbox<Message> mailbox_;
 
@@ -106,6 +111,7 @@ class Exporter {
   host::StatusValues driver_;  // as the validator says
   bool driver_ready_ = false;
   std::unique_ptr<gpu::Monitor> monitor_;
+  bool keeps_off_ = false;  // another program needs a GPU that is open nowhere else
   std::unique_ptr<PodFollower> follower_;
   XidWatch xids_;
   StateFile state_;
@@ -129,6 +135,7 @@ Status Exporter::Watch() {
   if (!xids_.file().empty()) {
     TRY(watcher_.Add(xids_.file()));
   }
+  TRY(watcher_.Add(owners_reader_.path()));
   return {};
 }
 
@@ -180,6 +187,27 @@ void Exporter::FollowDriver() {
   }
 }
 
+// Values stay as they are while the driver is closed here: it takes a second or two.
+void Exporter::FollowOwners() {
+  const auto owners = owners_reader_.Take();
+  if (!owners) {
+    log::Warning("{}; metrics are read as before", owners.error().message);
+    return;
+  }
+  if (!owners->has_value()) {
+    return;
+  }
+  const bool kept_off = std::exchange(keeps_off_, gpu::AnyExclusive(**owners));
+  if (keeps_off_ && monitor_ != nullptr) {
+    monitor_->CloseDriver();
+    return;
+  }
+  owners_reader_.CarriedOut();
+  if (kept_off && monitor_ != nullptr) {
+    Look();
+  }
+}
+
 // Anew for each driver: the library that is open belongs to the one before.
 void Exporter::StartMonitor() {
   monitor_.reset();
@@ -195,12 +223,16 @@ void Exporter::StartMonitor() {
       .host_root = gpu::HostRoot(flags_.host_root),
       .tell = [this](gpu::Observation seen) { mailbox_.Post(std::move(seen)); },
       .ask = [sampler = sampler_](const auto& library,
-                                  const auto& uuid) { return sampler->Sample(library, uuid); }});
+                                  const auto& uuid) { return sampler->Sample(library, uuid); },
+      .forget = [sampler = sampler_] { sampler->ForgetLibrary(); }});
   Look();
   sample_at_ = RealClock().Now() + flags_.interval;
 }
 
 void Exporter::Look() {
+  if (keeps_off_) {
+    return;
+  }
   const std::string dev_root = gpu::DevRootHere(driver_["DEV_ROOT_CTR_PATH"]);
   if (dev_root != "/") {
     if (auto made = gpu::MirrorDeviceNodes(JoinPath(dev_root, "dev"), "/dev"); !made) {
@@ -212,7 +244,7 @@ void Exporter::Look() {
 
 void Exporter::Sample() {
   sample_at_ = RealClock().Now() + flags_.interval;
-  if (monitor_ == nullptr) {
+  if (monitor_ == nullptr || keeps_off_) {
     return;
   }
   std::vector<std::string> uuids;
@@ -265,6 +297,8 @@ void Exporter::On(gpu::GpusMissing& missing) {
   sampler_->SetGpus({});
   sample_at_ = std::min(sample_at_, RealClock().Now() + kLookAgain);
 }
+
+void Exporter::On(gpu::DriverClosed& /*closed*/) { owners_reader_.CarriedOut(); }
 
 void Exporter::On(gpu::GpusChanged& /*changed*/) { Look(); }
 
@@ -343,6 +377,7 @@ int Exporter::Run() {
   }
   log::Info("serving metrics of node {} on port {}", flags_.labelling.node, (*server)->port());
   follower_ = FollowPods(flags_, [this](PodsSeen seen) { mailbox_.Post(std::move(seen)); });
+  FollowOwners();
   FollowDriver();
   while (!failed_) {
     const SteadyTime now = RealClock().Now();
@@ -370,6 +405,7 @@ int Exporter::Run() {
       Reload();
     }
     if (!changed.empty()) {
+      FollowOwners();
       FollowDriver();
     }
     if (monitor_ != nullptr && std::ranges::any_of(changed, [](const std::string& path) {

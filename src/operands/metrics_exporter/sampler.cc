@@ -343,6 +343,11 @@ void Sampler::DropAll() {
   set_ = {};
 }
 
+void Sampler::ForgetLibrary() {
+  const std::lock_guard lock(mutex_);
+  history_.clear();
+}
+
 void Sampler::SetCounters(std::shared_ptr<const Counters> counters) {
   const std::lock_guard lock(mutex_);
   next_values_.clear();

@@ -46,6 +46,8 @@ class Sampler {
   void Drop(const std::string& uuid);
   // No GPU has values, and nothing of the driver's library is kept.
   void DropAll();
+  // Nothing of the driver's library is kept; values stay. Not while Sample runs.
+  void ForgetLibrary();
 
   // Other counters from now on. Those before are printed until Publish, so that no scrape comes
   // between them empty-handed.

@@ -50,7 +50,7 @@ void AddUsed(agent::FlagSet& set, Flags& to) {
       ->default_val("/var/lib/kubelet/pod-resources/kubelet.sock");
   set.Value("--journal", to.journal, {"MIG_PARTED_JOURNAL"},
             "keeps the earlier layout while a change lasts")
-      ->default_val(kDefaultJournal);
+      ->default_val(DefaultJournal());
   agent::AddStatusFlags(set, to);
 }
 

@@ -5,9 +5,18 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "host/files.h"
+#include "host/lock.h"
 #include "host/status_files.h"
 
 namespace gantry::mig_manager {
+
+Result<Fd> Journal::Lock(std::chrono::milliseconds limit) const {
+  auto locked = host::LockFile(path_ + ".lock", limit);
+  return locked.has_value()
+             ? std::move(locked)
+             : std::unexpected(locked.error().In("wait for another change of the MIG layout"));
+}
+
 Result<std::optional<Json>> Journal::Before() const {
   const auto text = ReadFile(path_);
   if (!text.has_value()) {

@@ -95,7 +95,8 @@ Result<NodeQuestion> Manager::Question(const std::string& layout) const {
                         .driver_root = flags_.driver_root,
                         .dev_root = flags_.dev_root,
                         .pod_resources = flags_.pod_resources,
-                        .journal = flags_.journal};
+                        .journal = flags_.journal,
+                        .status_dir = flags_.status_dir};
   if (!flags_.WaitsFor(names::kDriverReady)) {
     return question;
   }

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "gpu/gpu.h"
 #include "gpu/open_nvml.h"
+#include "gpu/owners_file.h"
 #include "gpu/pod_gpus.h"
 #include "gpu/pod_list.h"
 #include "nvml/mig_control.h"
@@ -22,11 +23,15 @@
 #include "operands/mig_manager/journal.h"
 #include "operands/mig_manager/reset.h"
 #include "operands/mig_manager/users.h"
+#include "operands/mig_manager/withdraw.h"
+#include "operands/mig_manager/withdrawal.h"
 
 namespace gantry::mig_manager {
 namespace {
 
 constexpr std::chrono::seconds kKubeletAnswers(5);
+// Of nvidia-mig-parted, or of a manager that was killed while its child acts.
+constexpr std::chrono::seconds kOtherChangeEnds(60);
 
 Result<Config> ReadConfig(const std::string& path) {
   TRY_ASSIGN(const std::string text, ReadFile(path));
@@ -100,30 +105,133 @@ Result<std::unique_ptr<nvml::Library>> OpenLibrary(const NodeQuestion& question)
       {.driver_root = question.driver_root, .or_by_loader = true, .dev_root = question.dev_root});
 }
 
+struct Judged {
+  NodeAnswer answer;
+  std::vector<Target> targets;
+  std::vector<gpu::MigPlan> plans;
+};
+
 // What is to be done. The kubelet is asked only if something differs.
-Result<NodeAnswer> Judge(const NodeQuestion& question, const nvml::Library& library,
-                         const nvml::MigControl& control, std::vector<Target>& targets) {
+Result<Judged> Judge(const NodeQuestion& question, const nvml::Library& library,
+                     const nvml::MigControl& control) {
   TRY_ASSIGN(const auto gpus, control.Read());
   TRY_ASSIGN(const Config config, ConfigFor(question, gpus));
   TRY_ASSIGN(const auto layouts, LayoutsFor(config, question.layout, gpus));
-  targets = TargetsOf(gpus, layouts);
-  TRY_ASSIGN(auto plans, PlanAll(targets, gpus));
-  if (AllAsWanted(plans)) {
-    return NodeAnswer{};
+  Judged judged{.answer = {}, .targets = TargetsOf(gpus, layouts), .plans = {}};
+  TRY_ASSIGN(judged.plans, PlanAll(judged.targets, gpus));
+  if (AllAsWanted(judged.plans)) {
+    return judged;
   }
   std::vector<User> users;
   TRY(AddPods(question, library, users));
   TRY(AddProcesses(control, gpus, users));
-  for (Target& target : targets) {
+  for (Target& target : judged.targets) {
     target.held = HeldInstances(users, target.uuid);
   }
-  TRY_ASSIGN(plans, PlanAll(targets, gpus));
-  NodeAnswer answer{.state = NodeAnswer::State::kDiffers,
-                    .blockers = Blockers(users, targets, plans)};
-  if (!answer.blockers.empty()) {
-    answer.state = NodeAnswer::State::kHeld;
+  TRY_ASSIGN(judged.plans, PlanAll(judged.targets, gpus));
+  judged.answer.blockers = Blockers(users, judged.targets, judged.plans);
+  judged.answer.state =
+      judged.answer.blockers.empty() ? NodeAnswer::State::kDiffers : NodeAnswer::State::kHeld;
+  return judged;
+}
+
+// A change by the manager, with all that it needs; one at a time on a node.
+class NodeChange {
+ public:
+  static Result<NodeChange> Begin(const NodeQuestion& question) {
+    NodeChange begun(question);
+    TRY_ASSIGN(begun.lock_, begun.journal_.Lock(kOtherChangeEnds));
+    TRY_ASSIGN(const auto before, begun.journal_.Before());
+    begun.cut_off_ = before.has_value();
+    TRY_ASSIGN(begun.library_, OpenLibrary(question));
+    return begun;
   }
+
+  Result<NodeAnswer> Make();
+  Status TakeBack();
+
+ private:
+  explicit NodeChange(const NodeQuestion& question)
+      : question_(question), journal_(question.journal), owners_(question.status_dir, kOwner) {}
+
+  Result<NodeAnswer> Decide(const nvml::MigControl& control, Change& change);
+  Status Withdraw(const nvml::MigControl& control, const Judged& judged);
+  Status End(const nvml::MigControl& control, Change& change, Status outcome);
+
+  const NodeQuestion& question_;
+  Journal journal_;
+  gpu::OwnersWriter owners_;
+  Fd lock_;
+  bool cut_off_ = false;  // an earlier change, which this one ends
+  std::unique_ptr<nvml::Library> library_;
+};
+
+Status NodeChange::Withdraw(const nvml::MigControl& control, const Judged& judged) {
+  if (!cut_off_) {
+    return owners_.Take(WithdrawnFor(judged.targets, judged.plans, question_.layout),
+                        kReadersLetGo);
+  }
+  TRY_ASSIGN(const auto gpus, control.Read());
+  return owners_.Take(AllWithdrawn(gpus), kReadersLetGo);
+}
+
+// Pods that came until the GPUs were withdrawn count too.
+Result<NodeAnswer> NodeChange::Decide(const nvml::MigControl& control, Change& change) {
+  TRY_ASSIGN(Judged judged, Judge(question_, *library_, control));
+  if (judged.answer.state == NodeAnswer::State::kDiffers) {
+    TRY(Withdraw(control, judged));
+    TRY_ASSIGN(judged, Judge(question_, *library_, control));
+  }
+  if (judged.answer.state == NodeAnswer::State::kHeld) {
+    return judged.answer;
+  }
+  TRY(change.To(judged.targets));
+  return NodeAnswer{};
+}
+
+Result<NodeAnswer> NodeChange::Make() {
+  const nvml::MigControl control(*library_);
+  Change change(control, journal_, ResetBelow(question_.driver_root));
+  auto answer = Decide(control, change);
+  if (answer.has_value() && answer->state == NodeAnswer::State::kHeld) {
+    TRY(GiveBackAfter(journal_, owners_));
+    return answer;
+  }
+  TRY(End(control, change, answer.has_value() ? Status() : std::unexpected(answer.error())));
   return answer;
+}
+
+// What is taken back of an earlier change may be on any GPU.
+Status NodeChange::End(const nvml::MigControl& control, Change& change, Status outcome) {
+  if (!outcome.has_value() && cut_off_) {
+    TRY_ASSIGN(const auto gpus, control.Read());
+    TRY(owners_.Take(AllWithdrawn(gpus), kReadersLetGo));
+  }
+  Status ended = change.End(std::move(outcome));
+  TRY(GiveBackAfter(journal_, owners_));
+  return ended;
+}
+
+Status NodeChange::TakeBack() {
+  const nvml::MigControl control(*library_);
+  Change change(control, journal_, ResetBelow(question_.driver_root));
+  const Status ended =
+      End(control, change,
+          Fail(ErrorKind::kInvalid, "no layout is wanted for a change that was cut off"));
+  TRY_ASSIGN(const auto left, journal_.Before());
+  return left.has_value() ? ended : Status();
+}
+
+// What an earlier change left: its journal, or only GPUs that it has withdrawn.
+struct Left {
+  bool journal = false;
+  bool owns = false;
+};
+
+Result<Left> LeftOnNode(const NodeQuestion& question) {
+  TRY_ASSIGN(const auto before, Journal(question.journal).Before());
+  TRY_ASSIGN(const bool owns, gpu::OwnersWriter(question.status_dir, kOwner).OwnsAny());
+  return Left{.journal = before.has_value(), .owns = owns};
 }
 
 constexpr char kStateKey[] = "state";
@@ -142,39 +250,27 @@ Result<NodeAnswer> ParseNodeAnswer(const std::string& text) {
 }
 
 Result<NodeAnswer> LookAtNode(const NodeQuestion& question, bool act) {
+  if (act) {
+    TRY_ASSIGN(NodeChange change, NodeChange::Begin(question));
+    return change.Make();
+  }
   TRY_ASSIGN(const auto library, OpenLibrary(question));
-  const nvml::MigControl control(*library);
-  const Journal journal(question.journal);
-  Change change(control, journal, ResetBelow(question.driver_root));
-  std::vector<Target> targets;
-  auto answer = Judge(question, *library, control, targets);
-  if (!act) {
-    return answer;
+  TRY_ASSIGN(Judged judged, Judge(question, *library, nvml::MigControl(*library)));
+  TRY_ASSIGN(const Left left, LeftOnNode(question));
+  // Also if it is held: then the GPUs are only given back.
+  if (left.journal ? judged.answer.state == NodeAnswer::State::kAsWanted : left.owns) {
+    judged.answer.state = NodeAnswer::State::kDiffers;
   }
-  if (!answer.has_value()) {
-    const Status ended = change.End(std::unexpected(answer.error()));
-    return ended.has_value() ? answer : std::unexpected(ended.error());
-  }
-  if (answer->state == NodeAnswer::State::kHeld) {
-    return answer;
-  }
-  TRY(change.End(change.To(targets)));
-  return NodeAnswer{};
+  return judged.answer;
 }
 
 Status TakeBackOnNode(const NodeQuestion& question) {
-  const Journal journal(question.journal);
-  TRY_ASSIGN(const auto before, journal.Before());
-  if (!before.has_value()) {
+  TRY_ASSIGN(const Left left, LeftOnNode(question));
+  if (!left.journal && !left.owns) {
     return {};
   }
-  TRY_ASSIGN(const auto library, OpenLibrary(question));
-  const nvml::MigControl control(*library);
-  Change change(control, journal, ResetBelow(question.driver_root));
-  const Status ended =
-      change.End(Fail(ErrorKind::kInvalid, "no layout is wanted for a change that was cut off"));
-  TRY_ASSIGN(const auto left, journal.Before());
-  return left.has_value() ? ended : Status();
+  TRY_ASSIGN(NodeChange change, NodeChange::Begin(question));
+  return change.TakeBack();
 }
 
 }  // namespace gantry::mig_manager

@@ -7,16 +7,6 @@
 #include "base/text.h"
 
 namespace gantry::mig_manager {
-namespace {
-
-bool ChangesMode(const gpu::MigPlan& plan) {
-  return std::ranges::any_of(plan.steps, [](const gpu::MigStep& step) {
-    return step.kind == gpu::MigStep::Kind::kSetMode || step.kind == gpu::MigStep::Kind::kReset;
-  });
-}
-
-}  // namespace
-
 std::set<unsigned> HeldInstances(std::span<const User> users, const std::string& uuid) {
   std::set<unsigned> held;
   for (const User& user : users) {
@@ -32,7 +22,7 @@ std::vector<std::string> Blockers(std::span<const User> users, std::span<const T
   std::vector<std::string> blockers;
   for (size_t i = 0; i < targets.size(); ++i) {
     const std::set<unsigned> destroyed = gpu::DestroyedBy(plans[i]);
-    const bool mode = ChangesMode(plans[i]);
+    const bool mode = gpu::ChangesMode(plans[i]);
     for (const User& user : users) {
       const auto& instance = user.part.gpu_instance;
       const bool cut_off = mode || (instance.has_value() && destroyed.contains(*instance));

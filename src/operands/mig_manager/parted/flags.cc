@@ -65,7 +65,7 @@ void AddChange(agent::FlagSet& set, Flags& to) {
   set.Value("-k,--hooks-file", to.hooks_file, {kHooksFile}, "programs to run before and after");
   set.Value("--journal", to.journal, {"MIG_PARTED_JOURNAL"},
             "keeps the earlier layout while a change lasts")
-      ->default_val(mig_manager::kDefaultJournal);
+      ->default_val(mig_manager::DefaultJournal());
 }
 
 void AddFormat(agent::FlagSet& set, Flags& to) {

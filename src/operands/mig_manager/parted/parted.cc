@@ -14,6 +14,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "gpu/open_nvml.h"
+#include "gpu/owners_file.h"
 #include "host/files.h"
 #include "host/processes.h"
 #include "nvml/mig_control.h"
@@ -25,6 +26,8 @@
 #include "operands/mig_manager/parted/hooks.h"
 #include "operands/mig_manager/parted/verdict.h"
 #include "operands/mig_manager/reset.h"
+#include "operands/mig_manager/withdraw.h"
+#include "operands/mig_manager/withdrawal.h"
 
 namespace gantry::mig_parted {
 namespace {
@@ -32,6 +35,8 @@ namespace {
 using mig_manager::Target;
 
 constexpr std::chrono::minutes kHookLimit(10);
+// The manager's, or another nvidia-mig-parted's.
+constexpr std::chrono::minutes kOtherChangeEnds(5);
 
 void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
@@ -50,7 +55,10 @@ Status WriteOutput(const std::string& path, const std::string& text) {
 class Parted {
  public:
   Parted(Flags flags, const nvml::Library& library)
-      : flags_(std::move(flags)), control_(library), journal_(flags_.journal) {}
+      : flags_(std::move(flags)),
+        control_(library),
+        journal_(flags_.journal),
+        owners_(ParentOf(flags_.journal), mig_manager::kOwner) {}
 
   Status Run();
 
@@ -71,6 +79,7 @@ class Parted {
   const Flags flags_;
   const nvml::MigControl control_;
   const mig_manager::Journal journal_;
+  const gpu::OwnersWriter owners_;
   Hooks hooks_;
 };
 
@@ -146,11 +155,23 @@ Status Parted::ChangeTo(const std::vector<Target>& targets, const std::vector<nv
     };
   }
   mig_manager::Change change(control_, journal_, options);
+  TRY_ASSIGN(const auto cut_off, journal_.Before());
+  if (cut_off.has_value()) {
+    TRY(owners_.Take(mig_manager::AllWithdrawn(gpus), mig_manager::kReadersLetGo));
+  }
   // What can't be made is found before a hook runs; the end takes back what was cut off earlier.
-  if (const auto plans = mig_manager::PlanAll(targets, gpus); !plans.has_value()) {
-    return change.End(std::unexpected(plans.error()));
+  const auto plans = mig_manager::PlanAll(targets, gpus);
+  if (!plans.has_value()) {
+    const Status ended = change.End(std::unexpected(plans.error()));
+    TRY(mig_manager::GiveBackAfter(journal_, owners_));
+    return ended;
+  }
+  if (!cut_off.has_value()) {
+    TRY(owners_.Take(mig_manager::WithdrawnFor(targets, *plans, flags_.selected_config),
+                     mig_manager::kReadersLetGo));
   }
   Status outcome = change.End(ChangeBetweenHooks(targets, gpus, change));
+  TRY(mig_manager::GiveBackAfter(journal_, owners_));
   const Status exit = RunHooks(kApplyExit);
   return outcome.has_value() ? exit : outcome;
 }
@@ -174,6 +195,10 @@ Status Parted::CheckModes(const Layouts& layouts) const {
 }
 
 Status Parted::Apply() {
+  Fd lock;
+  if (!flags_.dry_run) {
+    TRY_ASSIGN(lock, journal_.Lock(kOtherChangeEnds));
+  }
   TRY_ASSIGN(const auto gpus, control_.Read());
   TRY_ASSIGN(const Layouts layouts, ReadLayouts(gpus));
   const std::vector<Target> targets = mig_manager::TargetsOf(gpus, layouts);
@@ -226,6 +251,7 @@ Status Parted::Checkpoint() {
 }
 
 Status Parted::Restore() {
+  TRY_ASSIGN(const Fd lock, journal_.Lock(kOtherChangeEnds));
   TRY_ASSIGN(const std::string text, ReadFile(flags_.checkpoint_file));
   const auto layouts = mig_manager::ParseCheckpoint(text);
   if (!layouts.has_value()) {
