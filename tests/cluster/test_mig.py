@@ -7,10 +7,11 @@ LAYOUT, STATE = "nvidia.com/mig.config", "nvidia.com/mig.config.state"
 
 
 def ask(bed, node, layout, state="success", timeout=60):
-    """Asks for a layout, and waits for its state. The last one's may be the same, so the event tells them apart."""
+    """Asks for a layout, and waits for its state. The last one's may be the same, so the message tells them apart."""
+    said = f"the MIG layout is {layout}" if state == "success" else f"{layout}: "
     bed.kubectl("label", "--overwrite", "node", node, f"{LAYOUT}={layout}")
-    wait_for(f"{layout}: {state}", lambda: bed.labels(node).get(STATE) == state and layout in message(bed, node),
-             timeout)
+    wait_for(f"{layout}: {state}", lambda: message(bed, node).startswith(said)
+             and bed.labels(node).get(STATE) == state, timeout)
 
 
 def message(bed, node):

@@ -338,11 +338,11 @@ def test_the_state_of_a_mig_layout_is_what_its_manager_publishes(plane, operator
     wait(lambda: labels(plane, "node1").get("nvidia.com/mig.config") == "all-disabled", "the default layout")
     assert labels(plane, "node1")["nvidia.com/gpu.deploy.mig-manager"] == "true"
     assert "nvidia.com/mig.config" not in labels(plane, "node2")
-    wait(lambda: plane.get(manager)["status"]["desiredNumberScheduled"] == 1, "a pod where GPUs can be divided")
+    assert plane.get(manager)["spec"]["template"]["spec"]["nodeSelector"] == {"nvidia.com/gpu.deploy.mig-manager": "true"}
     # GPUs that somebody has divided by hand are left to him.
     publish(plane, "nvidia-features-for-node2", "node2", {
         "nvidia.com/mig.capable": "true", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb"})
-    wait(lambda: plane.get(manager)["status"]["desiredNumberScheduled"] == 2, "a pod there too")
+    wait(lambda: labels(plane, "node2").get("nvidia.com/gpu.deploy.mig-manager") == "true", "a manager there too")
     settled(plane)
     assert "nvidia.com/mig.config" not in labels(plane, "node2")
 

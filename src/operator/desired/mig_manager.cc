@@ -57,9 +57,11 @@ Objects MigManager(const Context& context, const std::string& image) {
   set.Env(names::kVisibleDevices, "void");
   AddMigLayouts(context, "DEFAULT_CONFIG_FILE", objects, set);
   set.Env(policy.mig_manager.env);
-  set.HostRoot(true);
+  // Writable, as the driver's own program that resets a GPU finds it on the host.
+  set.HostRoot(false);
+  set.HostVolume("driver-install-dir", policy.driver_install_dir, HostDir::kCreate);
+  set.main().Mount("driver-install-dir", "/driver-root", kFromHost);
   set.WritesValidations();
-  set.DriverRoot();
   set.HostVolume("pod-gpu-resources", policy.kubelet_root + "/pod-resources", HostDir::kDirectory);
   set.main().Mount("pod-gpu-resources", "/var/lib/kubelet/pod-resources", kReadOnly);
   objects.push_back(set.Build());
