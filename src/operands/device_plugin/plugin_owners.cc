@@ -46,11 +46,14 @@ void Plugin::TakeOwners() {
       look_for_owners_ = true;
     }
   }
-  if (gpu::AnyExclusive(owners_) && !gpu::AnyExclusive(before) && monitor_) {
+  const bool was_exclusive = gpu::AnyExclusive(before);
+  const bool is_exclusive = gpu::AnyExclusive(owners_);
+  if (is_exclusive && !was_exclusive && monitor_) {
     driver_closes_ = true;
     monitor_->CloseDriver();
   }
-  if (look_for_owners_) {
+  driver_closes_ = driver_closes_ && is_exclusive;
+  if (look_for_owners_ || (was_exclusive && !is_exclusive)) {
     look_at_ = RealClock().Now();
     // What happened while the driver was closed here.
     probed_ = SteadyTime{};
