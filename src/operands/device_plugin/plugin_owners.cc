@@ -65,7 +65,7 @@ void Plugin::TakeOwners() {
 // When what the owners ask for is done: nothing of it is pending, and the kubelet lists the pod of
 // the last Allocate, which may be of the list before. Nothing: it is told, or something is pending.
 std::optional<SteadyTime> Plugin::OwnersDue() const {
-  const bool offered = !served_ || (!offer_changed_ && !serve_at_);
+  const bool offered = !served_ || (!offer_changed_ && !serve_at_ && lists_served_ == lists_);
   const bool looked = !monitor_ || (!look_for_owners_ && !awaited_look_ && !driver_closes_);
   return owners_untold_ && offered && looked
              ? std::optional(last_allocate_->at() + kUntilPodIsListed)
@@ -80,5 +80,7 @@ void Plugin::TellOwners() {
 }
 
 void Plugin::On(const gpu::DriverClosed& /*closed*/) { driver_closes_ = false; }
+
+void Plugin::On(const ListsServed& served) { lists_served_ = served.number; }
 
 }  // namespace gantry::device_plugin

@@ -65,7 +65,7 @@ void Plugin::Serve(const Settings& settings, const gpu::GpuSet& set) {
     // A wait for new devices must not delay the report of failed old ones.
     TakeHealth(offered.resources, *served_);
   }
-  host_->Serve(*served_);
+  host_->Serve(*served_, [this, number = ++lists_] { mailbox_.Post(ListsServed{number}); });
   SayCondition(set);
 }
 
