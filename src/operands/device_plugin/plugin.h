@@ -75,6 +75,7 @@ class Plugin {
   void Evaluate();
   void TakeOwners();
   void TellOwners();
+  [[nodiscard]] gpu::Owners Withheld() const;
   bool DriverIsReady();
   bool ConfigIsKnown();
   [[nodiscard]] Found WhatTheNodeHas() const;
@@ -117,6 +118,7 @@ class Plugin {
 
   gpu::OwnersReader owners_reader_;
   gpu::Owners owners_;
+  gpu::Owners returning_;  // what they had, and is not seen since
   const std::shared_ptr<LastAllocate> last_allocate_ = std::make_shared<LastAllocate>();
   bool owners_known_ = false;  // a file that was damaged from the start says nothing of any GPU
 

@@ -44,6 +44,7 @@ void Plugin::TakeOwners() {
     if (!owners_.contains(uuid)) {
       log::Info("GPU {} is back from {}", uuid, owner.program);
       look_for_owners_ = true;
+      returning_.emplace(uuid, owner);
     }
   }
   const bool was_exclusive = gpu::AnyExclusive(before);
@@ -62,11 +63,19 @@ void Plugin::TakeOwners() {
   owners_untold_ = true;
 }
 
+// What is not offered: also a GPU that came back, until it is seen as it is now.
+gpu::Owners Plugin::Withheld() const {
+  gpu::Owners withheld = owners_;
+  withheld.insert(returning_.begin(), returning_.end());
+  return withheld;
+}
+
 // When what the owners ask for is done: nothing of it is pending, and the kubelet lists the pod of
 // the last Allocate, which may be of the list before. Nothing: it is told, or something is pending.
 std::optional<SteadyTime> Plugin::OwnersDue() const {
   const bool offered = !served_ || (!offer_changed_ && !serve_at_ && lists_served_ == lists_);
-  const bool looked = !monitor_ || (!look_for_owners_ && !awaited_look_ && !driver_closes_);
+  const bool seen = !awaited_look_ && (!look_for_owners_ || gpu::AnyExclusive(owners_));
+  const bool looked = !monitor_ || (seen && !driver_closes_);
   return owners_untold_ && offered && looked
              ? std::optional(last_allocate_->at() + kUntilPodIsListed)
              : std::nullopt;
