@@ -9,6 +9,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import tempfile
 import threading
 
 from mig_machine import wait
@@ -17,8 +18,9 @@ from mig_machine import wait
 class Plugin:
     def __init__(self, machine, build: pathlib.Path, folder: pathlib.Path, *words: str):
         self.machine, self.build, self.folder, self.words = machine, build, folder, words
-        sockets = folder / "device-plugins"
-        sockets.mkdir()
+        # A socket's path has at most 107 characters.
+        self.sockets = tempfile.TemporaryDirectory(prefix="gantry-plugin-")
+        sockets = pathlib.Path(self.sockets.name)
         for name, minor in (("zero", 5), ("random", 8), ("urandom", 9)):
             path = machine.root / "dev" / name
             if not path.exists():
@@ -34,7 +36,7 @@ class Plugin:
         machine = self.machine
         self.process = subprocess.Popen(
             ["unshare", "--mount", "sh", "-c", f'mount --bind {machine.root}/dev /dev && exec "$@"', "sh",
-             self.build / "bin/gantry", "nvidia-device-plugin", f"--kubelet-socket={self.folder}/device-plugins/kubelet.sock",
+             self.build / "bin/gantry", "nvidia-device-plugin", f"--kubelet-socket={self.sockets.name}/kubelet.sock",
              f"--driver-root-ctr-path={machine.root}", f"--host-root={machine.root}", f"--status-dir={machine.status}",
              f"--cdi-dir={self.folder}/cdi", "--mig-strategy=mixed", *self.words],
             stderr=open(self.folder / "plugin.log", "a"))
@@ -80,3 +82,4 @@ class Plugin:
         self.end(signal.SIGKILL)
         self.kubelet.kill()
         self.kubelet.wait()
+        self.sockets.cleanup()

@@ -183,7 +183,7 @@ def test_two_programs_do_not_change_the_gpus_at_once(beside):
     here.start()
     here.ask("all-3g.40gb")
     wait(here.machine.journal.exists, "the manager's change")
-    by_hand = here.machine.start("apply", "-f", "/dev/stdin", stdin=-1)
+    by_hand = here.machine.start("apply", "-f", "-", stdin=-1)
     by_hand.stdin.write(json.dumps(layout_of(SEVEN)))
     by_hand.stdin.close()
     time.sleep(1)

@@ -39,6 +39,26 @@ constexpr milliseconds kLeaveTimeout{2000};
 // Appended to the name of the plugin's socket: the socket by which it leaves.
 constexpr char kLeaving[] = ".leaving";
 
+// Of a resource that is not offered any more, until its kubelet knows it.
+class RetiredAllocator : public Allocator {
+ public:
+  explicit RetiredAllocator(std::string resource) : resource_(std::move(resource)) {}
+  [[nodiscard]] Result<Allocation> Allocate(
+      const std::vector<std::string>& /*ids*/) const override {
+    return Refused();
+  }
+  [[nodiscard]] Result<std::vector<std::string>> Prefer(
+      const PreferredRequest& /*request*/) const override {
+    return Refused();
+  }
+
+ private:
+  [[nodiscard]] std::unexpected<Error> Refused() const {
+    return Fail(ErrorKind::kNotFound, format("{}: not offered any more", resource_));
+  }
+  const std::string resource_;
+};
+
 }  // namespace
 
 class PluginHost::Impl {
@@ -55,8 +75,11 @@ class PluginHost::Impl {
     close(wake_);
   }
 
-  void Serve(std::vector<PluginResource> resources) {
-    Post([this, wanted = std::move(resources)]() mutable { Reconcile(std::move(wanted)); });
+  void Serve(std::vector<PluginResource> resources, std::function<void()> done) {
+    Post([this, wanted = std::move(resources), done = std::move(done)]() mutable {
+      Reconcile(std::move(wanted));
+      done();
+    });
   }
 
  private:
@@ -102,6 +125,7 @@ class PluginHost::Impl {
           wanted, [&served](const auto& one) { return one.name == served.resource.name; });
       if (!stays && !served.retire_by) {
         served.retire_by = Now() + kRetireTimeout;
+        served.service->SetAllocator(std::make_shared<RetiredAllocator>(served.resource.name));
         served.service->Retire();
       }
     }
@@ -418,8 +442,8 @@ Result<std::unique_ptr<PluginHost>> PluginHost::Start(Options options) {
 
 PluginHost::PluginHost(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 PluginHost::~PluginHost() = default;
-void PluginHost::Serve(std::vector<PluginResource> resources) {
-  impl_->Serve(std::move(resources));
+void PluginHost::Serve(std::vector<PluginResource> resources, std::function<void()> done) {
+  impl_->Serve(std::move(resources), std::move(done));
 }
 
 }  // namespace gantry::kubelet

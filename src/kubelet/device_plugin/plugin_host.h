@@ -54,8 +54,10 @@ class PluginHost {
   PluginHost& operator=(const PluginHost&) = delete;
 
   // Sets all resources to serve from now on. A resource that stays keeps its socket and its streams
-  // and gets its new devices and allocator; a removed one sends an empty list and ends.
-  void Serve(std::vector<PluginResource> resources);
+  // and gets its new devices and allocator; a removed one sends an empty list and ends. `done` is
+  // called from the host's thread when no earlier allocator is asked any more and the new lists are
+  // on their way; must not block.
+  void Serve(std::vector<PluginResource> resources, std::function<void()> done = [] {});
 
  private:
   class Impl;

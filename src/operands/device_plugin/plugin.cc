@@ -245,6 +245,7 @@ void Plugin::LookForTegra() {
 
 void Plugin::LookAtGpus(const DriverRoots& driver) {
   if (gpu::AnyExclusive(owners_)) {
+    look_at_.reset();  // after that
     return;
   }
   const bool due = look_at_ && *look_at_ <= RealClock().Now();

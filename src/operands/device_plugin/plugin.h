@@ -48,9 +48,12 @@ class Plugin {
   int Run();
 
  private:
+  struct ListsServed {
+    uint64_t number;  // of the call
+  };
   using Message =
       std::variant<gpu::GpusFound, gpu::GpusMissing, gpu::DriverClosed, gpu::GpusChanged,
-                   gpu::WaitFailed, gpu::XidEvent, gpu::Probed, kubelet::PluginEvent>;
+                   gpu::WaitFailed, gpu::XidEvent, gpu::Probed, kubelet::PluginEvent, ListsServed>;
 
   Status Start();
   [[nodiscard]] std::vector<KubeletPlace> LookForKubelet() const;
@@ -65,6 +68,7 @@ class Plugin {
   void On(const gpu::XidEvent& event);
   void On(const gpu::Probed& probed);
   void On(const kubelet::PluginEvent& event);
+  void On(const ListsServed& served);
   void OnPaths(const std::vector<std::string>& changed);
   void OnHealth(const std::vector<gpu::HealthChange>& changes);
 
@@ -72,6 +76,7 @@ class Plugin {
   void Evaluate();
   void TakeOwners();
   void TellOwners();
+  [[nodiscard]] gpu::Owners Withheld() const;
   bool DriverIsReady();
   bool ConfigIsKnown();
   [[nodiscard]] Found WhatTheNodeHas() const;
@@ -114,6 +119,7 @@ class Plugin {
 
   gpu::OwnersReader owners_reader_;
   gpu::Owners owners_;
+  gpu::Owners returning_;  // what they had, and is not seen since
   const std::shared_ptr<LastAllocate> last_allocate_ = std::make_shared<LastAllocate>();
   bool owners_known_ = false;  // a file that was damaged from the start says nothing of any GPU
 
@@ -132,6 +138,8 @@ class Plugin {
   bool owners_changed_ = true;
   bool owners_untold_ = false;            // what they ask for is not carried out yet
   bool driver_closes_ = false;            // for an exclusive owner
+  uint64_t lists_ = 0;                    // given to the host
+  uint64_t lists_served_ = 0;             // the last that the kubelet's calls are answered from
   bool look_for_owners_ = false;          // a GPU came back
   std::optional<uint64_t> awaited_look_;  // that looks at it
   bool status_changed_ = true;

@@ -56,9 +56,11 @@ void Plugin::On(gpu::GpusFound found) {
   const auto now = RealClock().Now();
   if (awaited_look_ && found.look >= *awaited_look_) {
     awaited_look_.reset();
+    returning_.clear();
+    offer_changed_ = true;
   }
   std::set<std::string> held;
-  for (const auto& [uuid, owner] : owners_) {
+  for (const auto& [uuid, owner] : Withheld()) {
     held.insert(uuid);
   }
   gpu::KeepHeld(set_, held, found.set);
@@ -93,7 +95,6 @@ void Plugin::On(gpu::GpusFound found) {
 }
 
 void Plugin::On(gpu::GpusMissing missing) {
-  awaited_look_.reset();
   log::Error("no GPU can be offered: {}", missing.error.message);
   Report(true, reasons::kNvmlNotUsable, missing.error.message);
   if (settings_ && settings_->fail_on_init_error && !set_) {

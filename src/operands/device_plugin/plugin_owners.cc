@@ -44,13 +44,17 @@ void Plugin::TakeOwners() {
     if (!owners_.contains(uuid)) {
       log::Info("GPU {} is back from {}", uuid, owner.program);
       look_for_owners_ = true;
+      returning_.emplace(uuid, owner);
     }
   }
-  if (gpu::AnyExclusive(owners_) && !gpu::AnyExclusive(before) && monitor_) {
+  const bool was_exclusive = gpu::AnyExclusive(before);
+  const bool is_exclusive = gpu::AnyExclusive(owners_);
+  if (is_exclusive && !was_exclusive && monitor_) {
     driver_closes_ = true;
     monitor_->CloseDriver();
   }
-  if (look_for_owners_) {
+  driver_closes_ = driver_closes_ && is_exclusive;
+  if (look_for_owners_ || (was_exclusive && !is_exclusive)) {
     look_at_ = RealClock().Now();
     // What happened while the driver was closed here.
     probed_ = SteadyTime{};
@@ -59,11 +63,19 @@ void Plugin::TakeOwners() {
   owners_untold_ = true;
 }
 
+// What is not offered: also a GPU that came back, until it is seen as it is now.
+gpu::Owners Plugin::Withheld() const {
+  gpu::Owners withheld = owners_;
+  withheld.insert(returning_.begin(), returning_.end());
+  return withheld;
+}
+
 // When what the owners ask for is done: nothing of it is pending, and the kubelet lists the pod of
 // the last Allocate, which may be of the list before. Nothing: it is told, or something is pending.
 std::optional<SteadyTime> Plugin::OwnersDue() const {
-  const bool offered = !served_ || (!offer_changed_ && !serve_at_);
-  const bool looked = !monitor_ || (!look_for_owners_ && !awaited_look_ && !driver_closes_);
+  const bool offered = !served_ || (!offer_changed_ && !serve_at_ && lists_served_ == lists_);
+  const bool seen = !awaited_look_ && (!look_for_owners_ || gpu::AnyExclusive(owners_));
+  const bool looked = !monitor_ || (seen && !driver_closes_);
   return owners_untold_ && offered && looked
              ? std::optional(last_allocate_->at() + kUntilPodIsListed)
              : std::nullopt;
@@ -77,5 +89,7 @@ void Plugin::TellOwners() {
 }
 
 void Plugin::On(const gpu::DriverClosed& /*closed*/) { driver_closes_ = false; }
+
+void Plugin::On(const ListsServed& served) { lists_served_ = served.number; }
 
 }  // namespace gantry::device_plugin

@@ -31,7 +31,7 @@ void Plugin::Serve(const Settings& settings, const gpu::GpuSet& set) {
     return;
   }
   serve_at_.reset();
-  auto offered = OfferedResources(set, settings, health_.out_of_service(), owners_);
+  auto offered = OfferedResources(set, settings, health_.out_of_service(), Withheld());
   for (auto& resource : offered.resources) {
     if (!MpsIsReady(settings, resource)) {
       offered.left_out.push_back(format("{}: its MPS control daemon is not ready", resource.name));
@@ -65,7 +65,7 @@ void Plugin::Serve(const Settings& settings, const gpu::GpuSet& set) {
     // A wait for new devices must not delay the report of failed old ones.
     TakeHealth(offered.resources, *served_);
   }
-  host_->Serve(*served_);
+  host_->Serve(*served_, [this, number = ++lists_] { mailbox_.Post(ListsServed{number}); });
   SayCondition(set);
 }
 
