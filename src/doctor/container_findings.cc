@@ -76,6 +76,21 @@ bool IsConsequence(const StagedCluster& cluster, const ContainerFacts& container
           validation != reasons::kKubeletDoesNotAnswer.code);
 }
 
+// The kubelet tries a pod again within this time, so one that had to wait for the toolkit is late.
+constexpr std::chrono::minutes kTriedAgain(1);
+
+// It waits for the node's container runtime, which is not configured yet, or was just now.
+bool AwaitsRuntime(const StagedCluster& cluster, const ContainerFacts& container) {
+  const NodeFacts* node = NodeNamed(cluster.facts, container.node);
+  if (node == nullptr) {
+    return false;
+  }
+  const auto judged = node->written.find(names::kGpuValidation);
+  return cluster.Of(*node).awaits_verdict ||
+         (judged != node->written.end() &&
+          judged->second > Rfc3339(cluster.facts.now - kTriedAgain));
+}
+
 // A missing ConfigMap or Secret, or a missing key of one.
 bool LacksItsVolume(const ContainerFacts& container) {
   return container.waiting == kContainerCreating &&
@@ -103,7 +118,9 @@ std::optional<Finding> OfOperand(const StagedCluster& cluster, const ContainerFa
       StartFailure(NeverRan(container) ? container.last_words : container.message, false,
                    InstallsToolkit(cluster.facts));
   if (failure && !container.waiting.empty()) {
-    return IsConsequence(cluster, container) ? std::nullopt : std::move(failure);
+    return IsConsequence(cluster, container) || AwaitsRuntime(cluster, container)
+               ? std::nullopt
+               : std::move(failure);
   }
   if (EndsAgain(container, cluster.facts.now)) {
     return Crashing(cluster, container);

@@ -60,6 +60,18 @@ TEST_F(ContainerFindings, DriversWhoseLogNobodyHasRead) {
                                                Field(&Finding::code, "DriverContainerFails")));
 }
 
+// The exporter's pod is made with the toolkit's, and the kubelet tries it again within 15 s.
+TEST_F(ContainerFindings, APodThatCameBeforeTheToolkitIsLate) {
+  ContainerFacts container = Of("nvidia-dcgm-exporter", "ContainerCreating");
+  container.message = "Failed to create pod sandbox: no runtime for \"nvidia\" is configured";
+  NodeFacts& node = cluster_.nodes[0];
+  node.labels["nvidia.com/gpu.validation"] = "ready";
+  node.written["nvidia.com/gpu.validation"] = Ago(minutes(2));
+  EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::code, "RuntimeHandlerMissing")));
+  node.written["nvidia.com/gpu.validation"] = Ago(minutes(0));
+  EXPECT_THAT(Operand({container}), IsEmpty());
+}
+
 // As containerd's kubelet tells it: in the state, then in the state before.
 TEST_F(ContainerFindings, ContainersThatTheRuntimeCannotStart) {
   ContainerFacts container = Of(kPluginApp, "RunContainerError");

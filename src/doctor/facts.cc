@@ -72,7 +72,7 @@ NodeFacts NodeFrom(const Json& node) {
   }
   for (const std::string& label :
        {std::string(names::kMigConfigState), std::string(names::kDriverUpgradeState),
-        DeployLabel("device-plugin")}) {
+        std::string(names::kGpuValidation), DeployLabel("device-plugin")}) {
     if (std::string at = WrittenAt(node, label); !at.empty()) {
       facts.written[label] = std::move(at);
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "base/paths.h"
 #include "base/text.h"
@@ -38,16 +39,17 @@ Status Mirror(const std::string& from, const std::string& to, std::set<std::stri
           continue;
         }
         // An earlier load of the driver made it, with other numbers: each load assigns new ones.
-        if (unlink(target.c_str()) != 0) {
-          return FailErrno("remove device node " + target, errno);
-        }
       }
-      if (mknod(target.c_str(), theirs.st_mode, theirs.st_rdev) != 0) {
+      // Beside it first: where none may be made, the earlier one stays.
+      const std::string fresh = target + ".gantry";
+      unlink(fresh.c_str());
+      if (mknod(fresh.c_str(), theirs.st_mode, theirs.st_rdev) != 0) {
         return FailErrno("make device node " + target, errno);
       }
       // mknod applies the umask.
-      if (chmod(target.c_str(), theirs.st_mode & 07777U) != 0) {
-        return FailErrno("set the mode of " + target, errno);
+      if (chmod(fresh.c_str(), theirs.st_mode & 07777U) != 0 ||
+          rename(fresh.c_str(), target.c_str()) != 0) {
+        return FailErrno("make device node " + target, errno);
       }
       made.insert(target);
     }

@@ -27,7 +27,7 @@ std::string CapabilityNodes(const std::string& dev_root);
 
 // Makes in `to` (this container's /dev) the NVIDIA device nodes of `from` (the host's /dev as
 // mounted here) that `to` lacks or has with other numbers, including those of MIG devices and IMEX
-// channels. Returns the paths made.
+// channels. Returns the paths made. kDenied: this container may make no device nodes.
 Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const std::string& to);
 
 // What tells one device node from another one of the same name.

@@ -32,9 +32,10 @@ std::string_view Phrase(int status) {
 }  // namespace
 
 std::string FormatReply(const Response& response, const ReplyForm& form) {
-  const bool compress = form.gzip && form.with_body && response.body.size() >= kWorthCompressing;
-  const std::string packed = compress ? Gzip(response.body) : std::string();
-  const std::string& body = compress ? packed : response.body;
+  const std::string& text = response.shared ? response.shared->text() : response.body;
+  const bool compress = form.gzip && form.with_body && text.size() >= kWorthCompressing;
+  const std::string packed = compress && !response.shared ? Gzip(text) : std::string();
+  const std::string& body = !compress ? text : response.shared ? response.shared->gzip() : packed;
   std::string reply =
       format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", response.status,
              Phrase(response.status), response.content_type, body.size());

@@ -3,6 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
+#include <string>
+
+#include "http/gzip.h"
+
 namespace gantry::http {
 namespace {
 
@@ -31,6 +36,17 @@ TEST(Reply, CompressesWhatIsWorthIt) {
   EXPECT_LT(large.size(), 300U);
   EXPECT_THAT(FormatReply({.body = "ok\n"}, {.gzip = true}), Not(HasSubstr("gzip")));
   EXPECT_THAT(FormatReply({.body = std::string(1000, 'x')}, {}), Not(HasSubstr("gzip")));
+}
+
+TEST(Reply, ASharedTextIsTheBody) {
+  const auto shared = std::make_shared<const SharedBody>(std::string(1000, 'x'));
+  const Response response{.body = "", .headers = {}, .shared = shared};
+  const Response own{.body = shared->text()};
+  for (const bool gzip : {false, true}) {
+    EXPECT_EQ(FormatReply(response, {.gzip = gzip}), FormatReply(own, {.gzip = gzip}));
+  }
+  EXPECT_EQ(&shared->gzip(), &shared->gzip());
+  EXPECT_EQ(shared->gzip(), Gzip(shared->text()));
 }
 
 TEST(Reply, NamesTheSchemeOfThePasswordAndTheHeadersThatWereSet) {

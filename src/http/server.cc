@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/process_metrics.h"
 #include "http/connection.h"
+#include "http/gzip.h"
 #include "http/listener.h"
 
 namespace gantry::http {
@@ -56,6 +57,13 @@ void MakeRoom(std::list<Connection>& connections) {
 }
 
 }  // namespace
+
+const std::string& SharedBody::gzip() const {
+  if (gzip_.empty()) {
+    gzip_ = Gzip(text_);
+  }
+  return gzip_;
+}
 
 Response MetricsResponse(std::string metrics) {
   return {.status = 200,

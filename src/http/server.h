@@ -16,11 +16,25 @@
 
 namespace gantry::http {
 
+// A text that several responses have as their body, compressed once, by the first that needs it so.
+// Not thread-safe: for the handler of one server.
+class SharedBody {
+ public:
+  explicit SharedBody(std::string text) : text_(std::move(text)) {}
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] const std::string& gzip() const;
+
+ private:
+  const std::string text_;
+  mutable std::string gzip_;  // empty: not made yet
+};
+
 struct Response {
   int status = 200;
   std::string body;
   std::string content_type = "text/plain; charset=utf-8";
   std::vector<std::pair<std::string, std::string>> headers = {};  // besides those of HTTP
+  std::shared_ptr<const SharedBody> shared = {};                  // in place of `body`
 };
 
 struct ServerOptions {

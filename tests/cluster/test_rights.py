@@ -59,6 +59,12 @@ def unprivileged(spec: Spec):
         mount.pop("mountPropagation", None)  # to the host is for privileged containers alone
 
 
+def without_capability(name: str) -> typing.Callable[[Spec], None]:
+    def take(spec: Spec):
+        spec["containers"][0]["securityContext"]["capabilities"]["add"].remove(name)
+    return take
+
+
 def as_nobody(spec: Spec):
     spec["containers"][0]["securityContext"]["runAsUser"] = 65534
 
@@ -152,11 +158,11 @@ OTHERS = (
     Operand("nvidia-node-feature-discovery-worker", "Succeeded", arguments=("--oneshot",), rights=(
         Right("its account", without_its_account, "labels stay as they are: .* is forbidden"),
     )),
-    # Not shown: that it must be privileged. It makes the device nodes that it lacks, and those of the bed are /dev/null's,
-    # which every container may open.
+    # Not shown: the capability SYS_ADMIN as NVIDIA's driver asks for it. Without it the NVIDIA runtime gives no device nodes.
     Operand("nvidia-dcgm-exporter", "8 GPUs, driver", rights=(
+        Right("SYS_ADMIN", without_capability("SYS_ADMIN"), "device nodes that come later|the container ends, and gets /dev/nvidia"),
         Right("the status files", without_mount(VALIDATIONS), "waiting for driver-ready"),
-        Right("the host's files", without_mount("/host"), "no GPUs: open libnvidia-ml"),
+        Right("the host's files", without_mount("/host"), "device nodes that come later are not noticed: /host"),
         Right("the kubelet's socket", without_mount("/var/lib/kubelet/pod-resources"), "no news of pods for metrics: "),
     )),
     # Not shown: privileges, the host's process ids and the kubelet's socket, which only a change needs.

@@ -6,6 +6,7 @@ named `thread_NN` after the row of the threads' list.
 import base64
 import http.client
 import pathlib
+import random
 import re
 import signal
 import ssl
@@ -308,6 +309,30 @@ def test_counts_go_on_after_a_kill(exporter, tmp_path):
     one.start()
     wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics without the state", 30)
     assert totals(one) == {} and "counts begin anew" in one.log.read_text()
+
+
+def test_a_hundred_kills_at_random_moments(exporter, tmp_path, kernel_log):
+    """Whatever it was about to do: no total is less than what was served once, and none is more than what happened."""
+    chance = random.Random(22)
+    (tmp_path / "counters.csv").write_text(TOTALS)
+    one = exporter("2xt4", "-f", str(tmp_path / "counters.csv"), f"--state-dir={tmp_path}/state")
+    raised = served = 0
+    for _ in range(100):
+        wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
+        total = totals(one).get(("0", "119"), 0)
+        assert served <= total <= raised
+        for _ in range(3):
+            write_xid(kernel_log, one, 0, 119)
+            raised += 1
+        time.sleep(chance.random() * 0.03)
+        if chance.random() < 0.5:
+            served = totals(one).get(("0", "119"), 0)
+            time.sleep(chance.random() * 0.01)
+        one.process.kill()
+        one.process.wait()
+        one.log.write_text("")
+        one.start()
+    assert served > 100, "events came between kills"
 
 
 def test_thread_03_a_reset_clears_the_last_xid_and_no_total(exporter, tmp_path):

@@ -400,6 +400,37 @@ def test_a_driver_that_comes_later_and_again(exporter, tmp_path):
     wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics again", 30)
 
 
+def test_device_nodes_that_come_later_end_an_unprivileged_container(exporter, tmp_path, build, monkeypatch):
+    """The kubelet starts it again, with the nodes of the toolkit's document. A node that the host lacks is no reason."""
+    program = tmp_path / "program"
+    program.write_text(f"""#!/bin/sh
+cp -a /dev {tmp_path}/own && mount --bind {tmp_path}/own /dev && rm -f /dev/nvidia1
+exec setpriv --bounding-set=-mknod {build}/bin/gantry "$@"
+""")
+    program.chmod(0o755)
+    monkeypatch.setenv("PLUGIN_PROGRAM", str(program))
+    one = exporter("2xt4", "--wait-for-validations=driver-ready", start=False)
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    (tmp_path / "validations").mkdir()
+    (tmp_path / "validations/driver-ready").write_text(
+        f"DRIVER_ROOT_CTR_PATH={one.root}\nDEV_ROOT_CTR_PATH={one.root}\nGANTRY_DRIVER_VERSION=1\nGANTRY_BOOT_ID={boot}\n")
+    document = one.root / "var/run/cdi/management.nvidia.com-gpu.yaml"
+    document.parent.mkdir(parents=True)
+
+    def give(*nodes):
+        (document.parent / "new").write_text(json.dumps({
+            "cdiVersion": "0.5.0", "kind": "management.nvidia.com/gpu", "devices": [
+                {"name": "all", "containerEdits": {"deviceNodes": [{"path": node} for node in nodes]}}]}))
+        (document.parent / "new").rename(document)
+    give("/dev/nvidia0", "/dev/nvidia7")
+    one.start()
+    time.sleep(4)
+    assert one.process.poll() is None, one.log.read_text()
+    give("/dev/nvidia0", "/dev/nvidia1")
+    assert one.process.wait(10) == 0
+    assert "gets /dev/nvidia1 at its next start" in one.log.read_text()
+
+
 def test_labels_and_numbers_of_earlier_releases(exporter):
     one = exporter("2xt4", "-k", "-o", "--number-format=fixed", "--hostname-label=both", "--replace-blanks-in-model-name")
     one.pods(("team", "job", "main", "nvidia.com/gpu", [one.gpus()[0]["uuid"]]))

@@ -95,6 +95,29 @@ def test_the_kubelet_is_asked_when_its_folders_change(exporter):  # noqa: F811
     assert calls(one) <= before + 6
 
 
+def test_a_kubelet_with_another_root(exporter):  # noqa: F811
+    """Its folder of devices stays where Kubernetes has it; those of pods and sockets move."""
+    one = exporter("2xt4", "-k", "--kubelet-root=/data/kubelet", start=False)
+    plugins, pods = one.root / "var/lib/kubelet/device-plugins", one.root / "data/kubelet/pods"
+    for folder in (plugins, pods):
+        folder.mkdir(parents=True)
+    one.pods()
+    wait(lambda: (one.folder / "kubelet.sock").exists(), "the kubelet")
+    one.start()
+    first, _ = (gpu["uuid"] for gpu in one.gpus())
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics")
+    time.sleep(1)
+    before = calls(one)
+    time.sleep(1)
+    assert calls(one) == before, "not in each interval"
+    one.pods(("team", "job", "main", "nvidia.com/gpu", [first]))
+    (plugins / "kubelet_internal_checkpoint").write_text("{}")
+    wait(lambda: pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"), gpu="0") == {("team", "job", "main")}, "the pod", 5)
+    one.pods()
+    (pods / "x").mkdir()
+    wait(lambda: pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP")) == {(None, None, None)}, "no pod", 5)
+
+
 def test_an_answer_of_6_mib(exporter):  # noqa: F811
     """dcgm-exporter#509."""
     one = exporter("2xt4", "-k")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of counters, which users write for the metrics exporter. What is accepted could be printed:
-// each metric has a field, and a name that no other metric has.
+// A file of counters, which users write for the metrics exporter. What is accepted could be
+// printed: each metric has a field, and a name that no other metric has.
 #include <cstddef>
 #include <cstdint>
 #include <set>

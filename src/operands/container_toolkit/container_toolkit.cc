@@ -18,6 +18,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/nvidia_cdi.h"
+#include "gpu/device_nodes.h"
 #include "host/driver_root.h"
 #include "host/files.h"
 #include "host/journal.h"
@@ -149,7 +150,8 @@ class Toolkit {
       if (flags_.create_device_nodes == "control") {
         TRY(MakeControlDevices(flags_.host_root, verdict.dev_root, journal_));
       }
-      TRY_ASSIGN(const container::CdiSpec spec, container::ManagementCdi(input));
+      TRY_ASSIGN(container::CdiSpec spec, container::ManagementCdi(input));
+      spec.devices.push_back(KernelLogDevice(gpu::HasNode(flags_.host_root, "/dev/kmsg")));
       facts.management_cdi = container::CdiText(spec);
     }
     const std::vector<host::Change> changes = DesiredFiles(flags_, facts);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "container/cdi.h"
 #include "container/toml_text.h"
+#include "policy/management_cdi.h"
 #include "policy/names.h"
 
 namespace gantry::container_toolkit {
@@ -74,6 +75,18 @@ std::string ManagementCdiPath(const Flags& flags) {
     return "";
   }
   return JoinPath(flags.cdi_output_dir, container::CdiFileStem(flags.cdi_kind) + ".yaml");
+}
+
+container::CdiDevice KernelLogDevice(bool host_has_it) {
+  container::CdiDevice device{names::kKernelLogDevice, {}};
+  if (host_has_it) {
+    device.edits.device_nodes.push_back({.path = "/dev/kmsg", .host_path = ""});
+    device.edits.device_nodes.back().permissions = "r";
+  } else {
+    // CDI refuses a device without edits; this one repeats the document's own.
+    device.edits.env.push_back(format("{}=void", names::kVisibleDevices));
+  }
+  return device;
 }
 
 std::vector<std::string> RuntimesInConfigFile(const std::string& text) {

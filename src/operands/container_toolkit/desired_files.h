@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "container/cdi.h"
 #include "host/journal.h"
 #include "operands/container_toolkit/flags.h"
 
@@ -18,6 +19,10 @@ std::string RuntimeProgram(const Flags& flags);  // nvidia-container-runtime the
 
 // The management CDI document's path; empty if none is requested.
 std::string ManagementCdiPath(const Flags& flags);
+
+// The device of the management document by which a container reads the kernel's log. On a host
+// without /dev/kmsg it has no node, so that what requests it starts all the same.
+container::CdiDevice KernelLogDevice(bool host_has_it);
 
 // config.toml of the runtime, on the host.
 std::string RuntimeConfigPath(const Flags& flags);

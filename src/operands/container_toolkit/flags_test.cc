@@ -264,6 +264,18 @@ TEST(DesiredFiles, NoDocumentWithoutCdi) {
             "/var/run/cdi/management.nvidia.com-gpu.yaml");
 }
 
+TEST(DesiredFiles, TheKernelsLogIsToReadAndNeedNotExist) {
+  const container::CdiDevice there = KernelLogDevice(true);
+  EXPECT_EQ(there.name, "kernel-log");
+  ASSERT_EQ(there.edits.device_nodes.size(), 1U);
+  EXPECT_EQ(there.edits.device_nodes[0].path, "/dev/kmsg");
+  EXPECT_EQ(there.edits.device_nodes[0].permissions, "r");
+  container::CdiSpec spec{.kind = "a.com/b", .devices = {KernelLogDevice(false)}, .edits = {}};
+  EXPECT_THAT(spec.devices[0].edits.device_nodes, IsEmpty());
+  EXPECT_TRUE(container::ParseCdi(container::CdiText(spec)))
+      << "CDI has no devices that change nothing";
+}
+
 // As the operator sets it.
 TEST(DesiredFiles, TheKindOfDevicesWithoutOneIsWrittenIfItIsGiven) {
   const auto flags =

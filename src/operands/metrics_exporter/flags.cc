@@ -181,6 +181,8 @@ void AddOwn(agent::FlagSet& set, Flags& to) {
   agent::AddStatusFlags(set, to);
   set.Value("--host-root", to.host_root, {"HOST_ROOT"}, "where the host's root is mounted here")
       ->default_val("/host");
+  set.Value("--kubelet-root", to.kubelet_root, {"KUBELET_ROOT"},
+            "the kubelet's --root-dir, on the host, to notice pods that come and go");
   set.Value("--state-dir", to.state_dir, {}, "where counts are kept; empty: nowhere");
   set.app().add_flag("--list-fields", to.list_fields, "print the names of all metrics, and end");
   set.Value("--driver-root-ctr-path", to.driver_root, {"DRIVER_ROOT_CTR_PATH"},

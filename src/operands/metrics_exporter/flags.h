@@ -48,6 +48,7 @@ struct Flags : agent::StatusFlags {
   std::vector<std::string> not_yet;    // flags that ask for what there is not yet
   // Ours.
   std::string host_root;
+  std::string kubelet_root;  // its --root-dir, on the host; empty: where its socket is
   std::string state_dir = names::kExporterState;  // empty: nothing outlives the process
   std::string driver_root;                        // as seen here; empty: as the validator says
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/paths.h"
 #include "gpu/device_nodes.h"
 #include "operands/metrics_exporter/process_uses.h"
 
@@ -18,6 +19,9 @@ std::unique_ptr<PodFollower> FollowPods(const Flags& flags, std::function<void(P
   }
   PodFollower::Options options{.socket = flags.kubernetes ? flags.pod_resources : "",
                                .host_root = gpu::HostRoot(flags.host_root),
+                               .kubelet_root = flags.kubelet_root.empty()
+                                                   ? ParentOf(ParentOf(flags.pod_resources))
+                                                   : flags.kubelet_root,
                                .jobs = flags.jobs_dir,
                                .interval = flags.interval,
                                .looks_at_cgroups = flags.pods.every_holder,

@@ -8,9 +8,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -28,9 +33,11 @@
 #include "host/status_files.h"
 #include "host/watch.h"
 #include "http/server.h"
+#include "operands/metrics_exporter/document_nodes.h"
 #include "operands/metrics_exporter/flags.h"
 #include "operands/metrics_exporter/follow_pods.h"
 #include "operands/metrics_exporter/load_counters.h"
+#include "operands/metrics_exporter/own_nodes.h"
 #include "operands/metrics_exporter/pages.h"
 #include "operands/metrics_exporter/sampler.h"
 #include "operands/metrics_exporter/state_file.h"
@@ -44,6 +51,10 @@ using Message = std::variant<gpu::Observation, PodsSeen>;
 
 // Between two tries to open NVML while there is no driver.
 constexpr std::chrono::seconds kLookAgain(5);
+// Device nodes of a driver that comes or goes appear and disappear one by one.
+constexpr std::chrono::seconds kSettled(3);
+// So long a text is good while nothing changes: events leave their windows by time alone.
+constexpr std::chrono::seconds kPageLasts(1);
 
 bool Has(const std::vector<std::string>& all, std::string_view one) {
   return std::ranges::find(all, one) != all.end();
@@ -65,6 +76,7 @@ class Exporter {
         owners_reader_(flags_.status_dir),
         sampler_(
             std::make_shared<Sampler>(std::move(counters), flags_.devices, ProcessesRoot(flags_))),
+        document_(ManagementDocument(flags_.host_root)),
         events_(flags_.windows),
         state_(flags_.state_dir) {
     state_.Read(events_);
@@ -75,13 +87,16 @@ class Exporter {
  private:
   Status Watch();
   http::Response Serve(std::string_view path);
-  std::string Metrics();
+  std::shared_ptr<const http::SharedBody> Metrics();
+  std::string MetricsNow(SteadyTime now);
   void Reload();
   void FollowDriver();
   void FollowOwners();
   void StartMonitor();
   [[nodiscard]] std::string OfDriver(const std::string& key) const;
   void Look();
+  void CheckNodes();
+  void NodesUnknown(const std::string& why);
   void Sample();
   void Take(gpu::Observation& seen);
   void Take(PodsSeen& seen);
@@ -102,12 +117,21 @@ class Exporter {
   const host::StatusFiles files_;
   gpu::OwnersReader owners_reader_;
   const std::shared_ptr<Sampler> sampler_;
+  const std::string document_;  // of the device nodes that a container is given
   Mailbox<Message> mailbox_;
 
   std::mutex mutex_;  // of what a scrape reads
   EventLog events_;
   Users users_;
   size_t dropped_ = 0;
+  std::atomic<uint64_t> changes_ = 0;  // of the events and users
+
+  struct RenderedPage {
+    std::shared_ptr<const http::SharedBody> body = {};
+    uint64_t version = 0;  // of what it was made of
+    SteadyTime at{};
+  };
+  RenderedPage page_;  // of the server's thread
 
   host::StatusValues driver_;  // as the validator says
   bool driver_ready_ = false;
@@ -120,9 +144,12 @@ class Exporter {
   std::vector<std::string> unwell_;  // GPUs that did not answer the last time
   SteadyTime sample_at_{};
   bool devices_checked_ = false;
-  bool failed_ = false;     // the program ends with an error
-  std::string missing_;     // why NVML can't be had, as last logged
-  std::string wait_error_;  // as last logged
+  bool failed_ = false;                       // the program ends with an error
+  std::optional<SteadyTime> outdated_since_;  // a new container would get other device nodes
+  bool outdated_ = false;                     // and the program ends for it
+  std::string nodes_unknown_;                 // why that can't be known, as last logged
+  std::string missing_;                       // why NVML can't be had, as last logged
+  std::string wait_error_;                    // as last logged
 };
 
 Status Exporter::Watch() {
@@ -137,18 +164,32 @@ Status Exporter::Watch() {
     TRY(watcher_.Add(xids_.file()));
   }
   TRY(watcher_.Add(owners_reader_.path()));
-  return {};
+  // It names other nodes when a GPU comes.
+  return watcher_.Add(document_);
 }
 
 http::Response Exporter::Serve(std::string_view path) {
   return path == "/metrics" ? MetricsPage(Metrics()) : Page(path, sampler_->reloading());
 }
 
-std::string Exporter::Metrics() {
+// Scrapers that come together get one text.
+std::shared_ptr<const http::SharedBody> Exporter::Metrics() {
+  const SteadyTime now = RealClock().Now();
+  const uint64_t version = sampler_->version() + changes_;
+  if (page_.body == nullptr || page_.version != version || now >= page_.at + kPageLasts) {
+    page_.body.reset();
+    page_ = {.body = std::make_shared<const http::SharedBody>(MetricsNow(now)),
+             .version = version,
+             .at = now};
+  }
+  return page_.body;
+}
+
+std::string Exporter::MetricsNow(SteadyTime now) {
   const Sampler::Snapshot snapshot = sampler_->Take();
   const std::lock_guard lock(mutex_);
-  Printed printed = MetricsText(*snapshot.counters, snapshot.gpus, events_, users_,
-                                flags_.labelling, RealClock().Now());
+  Printed printed =
+      MetricsText(*snapshot.counters, snapshot.gpus, events_, users_, flags_.labelling, now);
   dropped_ += printed.dropped;
   if (flags_.process_metrics) {
     constexpr std::string_view kDropped = "dcgm_exporter_dropped_samples_total";
@@ -240,13 +281,45 @@ void Exporter::Look() {
   if (keeps_off_) {
     return;
   }
-  const std::string dev_root = gpu::DevRootHere(OfDriver("DEV_ROOT_CTR_PATH"));
-  if (dev_root != "/") {
-    if (auto made = gpu::MirrorDeviceNodes(JoinPath(dev_root, "dev"), "/dev"); !made) {
-      log::Warning("{}", made.error().message);
-    }
+  const std::string named = OfDriver("DEV_ROOT_CTR_PATH");
+  const std::string dev_root = gpu::DevRootHere(named);
+  const auto made = dev_root == "/" ? Result<std::set<std::string>>()
+                                    : gpu::MirrorDeviceNodes(JoinPath(dev_root, "dev"), "/dev");
+  if (!made && made.error().kind == ErrorKind::kDenied) {
+    CheckNodes();
+  } else {
+    outdated_since_.reset();
+  }
+  if (dev_root == "/" && !named.empty() && named != "/") {
+    NodesUnknown(format("{} is not mounted here", JoinPath(named, "dev")));
+  } else if (!made && made.error().kind != ErrorKind::kDenied) {
+    log::Warning("{}", made.error().message);
   }
   monitor_->Look();
+}
+
+// An unprivileged container has the device nodes of its start. The kubelet starts it again, but not
+// while a driver comes or goes: it could not start without one.
+void Exporter::CheckNodes() {
+  const auto nodes = NodesInDocument(document_, flags_.host_root);
+  NodesUnknown(nodes ? "" : nodes.error().message);
+  const std::string outdated = nodes && driver_ready_ ? OutdatedNode(*nodes) : "";
+  const SteadyTime now = RealClock().Now();
+  if (outdated.empty()) {
+    outdated_since_.reset();
+  } else if (!outdated_since_) {
+    outdated_since_ = now;
+  } else if (now >= *outdated_since_ + kSettled) {
+    log::Info("the container ends, and gets {} at its next start", outdated);
+    outdated_ = true;
+  }
+}
+
+void Exporter::NodesUnknown(const std::string& why) {
+  if (why != nodes_unknown_ && !why.empty()) {
+    log::Warning("device nodes that come later are not noticed: {}", why);
+  }
+  nodes_unknown_ = why;
 }
 
 void Exporter::Sample() {
@@ -323,6 +396,7 @@ void Exporter::Count(const std::vector<SourcedXid>& xids) {
     log::Warning("XID {} on GPU {}: {}", xid.xid, xid.uuid, XidText(xid.xid));
     const std::lock_guard lock(mutex_);
     events_.AddXid(xid.uuid, xid.xid, xid.gpu_instance, RealClock().Now());
+    ++changes_;
   }
 }
 
@@ -336,6 +410,7 @@ void Exporter::On(gpu::Probed& probed) {
       }
       if (const auto facts = sampler_->FactsOf(uuid)) {
         const std::lock_guard lock(mutex_);
+        ++changes_;
         if (events_.Look(uuid, *facts, now)) {
           log::Info("GPU {} was reset", uuid);
         }
@@ -364,11 +439,14 @@ void Exporter::MapPods() {
   Users users{.holders = HoldersNow(pods_, sampler_->gpus(), flags_.pods), .jobs = pods_.jobs};
   const std::lock_guard lock(mutex_);
   users_ = std::move(users);
+  ++changes_;
 }
 
 SteadyTime Exporter::Deadline() const {
   const auto overdue = monitor_ != nullptr ? monitor_->overdue_at() : std::nullopt;
-  return std::min({sample_at_, overdue.value_or(sample_at_), xids_.due_at().value_or(sample_at_)});
+  const SteadyTime settled = outdated_since_ ? *outdated_since_ + kSettled : sample_at_;
+  return std::min(
+      {sample_at_, settled, overdue.value_or(sample_at_), xids_.due_at().value_or(sample_at_)});
 }
 
 int Exporter::Run() {
@@ -386,10 +464,13 @@ int Exporter::Run() {
   follower_ = FollowPods(flags_, [this](PodsSeen seen) { mailbox_.Post(std::move(seen)); });
   FollowOwners();
   FollowDriver();
-  while (!failed_) {
+  while (!failed_ && !outdated_) {
     const SteadyTime now = RealClock().Now();
     if (now >= sample_at_) {
       Sample();
+    }
+    if (outdated_since_ && now >= *outdated_since_ + kSettled) {
+      Look();
     }
     if (monitor_ != nullptr) {
       monitor_->CheckOverdue();
@@ -415,8 +496,8 @@ int Exporter::Run() {
       FollowOwners();
       FollowDriver();
     }
-    if (monitor_ != nullptr && std::ranges::any_of(changed, [](const std::string& path) {
-          return path.ends_with("nvidia-caps");
+    if (monitor_ != nullptr && std::ranges::any_of(changed, [this](const std::string& path) {
+          return path.ends_with("nvidia-caps") || path == document_;
         })) {
       Look();
     }

@@ -6,10 +6,12 @@
 
 namespace gantry::metrics_exporter {
 
-http::Response MetricsPage(std::string text) {
+http::Response MetricsPage(std::shared_ptr<const http::SharedBody> text) {
   return {.status = 200,
-          .body = std::move(text),
-          .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+          .body = "",
+          .content_type = "text/plain; version=0.0.4; charset=utf-8",
+          .headers = {},
+          .shared = std::move(text)};
 }
 
 http::Response Page(std::string_view path, bool reloading) {

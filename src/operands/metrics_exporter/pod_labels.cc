@@ -3,6 +3,8 @@
 // hyphens and slashes, and what a series says of a GPU no pod may overwrite.
 #include "operands/metrics_exporter/pod_labels.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -28,19 +30,19 @@ constexpr auto kOwnBeginnings = std::to_array<std::string_view>({"DCGM_", "dra_"
 Result<LabelFilter> LabelFilter::Parse(const std::vector<std::string>& expressions) {
   LabelFilter filter;
   for (const std::string& expression : expressions) {
-    try {
-      filter.expressions_.emplace_back(expression, std::regex::ECMAScript | std::regex::optimize);
-    } catch (const std::regex_error& error) {
+    auto parsed = std::make_shared<const re2::RE2>(expression, re2::RE2::Quiet);
+    if (!parsed->ok()) {
       return Fail(ErrorKind::kInvalid,
-                  format("\"{}\" is not a regular expression: {}", expression, error.what()));
+                  format("\"{}\" is not a regular expression: {}", expression, parsed->error()));
     }
+    filter.expressions_.push_back(std::move(parsed));
   }
   return filter;
 }
 
 bool LabelFilter::Wants(const std::string& key) const {
-  return expressions_.empty() || std::ranges::any_of(expressions_, [&](const std::regex& one) {
-           return std::regex_search(key, one);
+  return expressions_.empty() || std::ranges::any_of(expressions_, [&](const auto& one) {
+           return re2::RE2::PartialMatch(key, *one);
          });
 }
 

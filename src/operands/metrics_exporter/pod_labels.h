@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <regex>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +10,10 @@
 #include "base/json.h"
 #include "gpu/pod_gpus.h"
 
+namespace re2 {
+class RE2;
+}  // namespace re2
+
 // The labels of pods as labels of series.
 namespace gantry::metrics_exporter {
 
@@ -17,12 +21,12 @@ namespace gantry::metrics_exporter {
 // without expressions all.
 class LabelFilter {
  public:
-  // kInvalid names the expression (ECMAScript's syntax, which has all of RE2's that keys need).
+  // kInvalid names the expression (RE2's syntax, as Go's and dcgm-exporter's).
   static Result<LabelFilter> Parse(const std::vector<std::string>& expressions);
   [[nodiscard]] bool Wants(const std::string& key) const;
 
  private:
-  std::vector<std::regex> expressions_;
+  std::vector<std::shared_ptr<const re2::RE2>> expressions_;
 };
 
 // "app.kubernetes.io/name" -> "app_kubernetes_io_name".

@@ -45,6 +45,15 @@ TEST(PodLabels, NeverReplaceALabelOfTheSeries) {
               IsEmpty());
 }
 
+// Go's syntax, which is RE2's: flags in the expression, classes by name, no look-around.
+TEST(PodLabels, ExpressionsAreThoseOfGo) {
+  const Json labels = {{"App", "1"}, {"tier", "2"}, {"zone9", "3"}};
+  EXPECT_THAT(Of(labels, {"(?i)^app$"}), ElementsAre(Pair("App", "1")));
+  EXPECT_THAT(Of(labels, {"^[[:alpha:]]+\\d\\z"}), ElementsAre(Pair("zone9", "3")));
+  EXPECT_FALSE(LabelFilter::Parse({"^(?!app)"}));
+  EXPECT_FALSE(LabelFilter::Parse({"(a)\\1"}));
+}
+
 TEST(PodLabels, AMistakeNamesTheExpression) {
   EXPECT_THAT(LabelFilter::Parse({"a", "(b"}).error().message, HasSubstr("\"(b\""));
 }

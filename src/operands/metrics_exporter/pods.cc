@@ -18,6 +18,7 @@
 #include "base/paths.h"
 #include "gpu/pod_list.h"
 #include "host/watch.h"
+#include "kubelet/folders.h"
 #include "operands/metrics_exporter/list_times.h"
 
 namespace gantry::metrics_exporter {
@@ -51,7 +52,7 @@ class PodFollower::State {
 
  private:
   void WatchFolders();
-  [[nodiscard]] std::string KubeletFolder() const;
+  [[nodiscard]] std::vector<std::string> KubeletFolders() const;
   void List();
   void Look();
   void Tell();
@@ -71,13 +72,24 @@ class PodFollower::State {
   const ClusterWatch* cluster_ = nullptr;
 };
 
-// Where the host's root is mounted, or here where that folder is itself.
-std::string PodFollower::State::KubeletFolder() const {
-  const std::string folder = ParentOf(ParentOf(options_.socket));
-  const std::string in_root = JoinPath(options_.host_root, folder);
+// Those in which something happens when pods come and go. Without the first of them there are no
+// events. Below the host's root, or here where they are mounted themselves.
+std::vector<std::string> PodFollower::State::KubeletFolders() const {
   std::error_code error;
-  return std::filesystem::is_directory(JoinPath(in_root, "device-plugins"), error) ? in_root
-                                                                                   : folder;
+  const auto here = [&](const std::string& host_path) {
+    std::string in_root = ResolveInRoot(options_.host_root, host_path).value_or(host_path);
+    return std::filesystem::is_directory(in_root, error) ? in_root : host_path;
+  };
+  std::vector<std::string> folders;
+  for (const std::string& plugins : kubelet::DevicePluginFolders(options_.kubelet_root)) {
+    if (std::filesystem::is_directory(here(plugins), error)) {
+      folders.push_back(here(plugins));
+    }
+  }
+  if (!folders.empty()) {
+    folders.push_back(here(JoinPath(options_.kubelet_root, "pods")));
+  }
+  return folders;
 }
 
 void PodFollower::State::WatchFolders() {
@@ -89,13 +101,11 @@ void PodFollower::State::WatchFolders() {
     if (!options_.jobs.empty()) {
       folders.push_back(options_.jobs);
     }
-    const std::string kubelet = KubeletFolder();
-    std::error_code error;
     if (!options_.socket.empty()) {
       folders.push_back(options_.socket);
-      times_.SetEvents(std::filesystem::is_directory(JoinPath(kubelet, "device-plugins"), error));
-      folders.push_back(JoinPath(kubelet, "device-plugins"));
-      folders.push_back(JoinPath(kubelet, "pods"));
+      const std::vector<std::string> kubelet = KubeletFolders();
+      times_.SetEvents(!kubelet.empty());
+      folders.insert(folders.end(), kubelet.begin(), kubelet.end());
     }
     for (const std::string& folder : folders) {
       added = added ? watcher_->Add(folder) : added;

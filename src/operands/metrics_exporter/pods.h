@@ -9,6 +9,7 @@
 
 #include "operands/metrics_exporter/cluster_watch.h"
 #include "operands/metrics_exporter/pod_holders.h"
+#include "policy/names.h"
 
 namespace gantry::metrics_exporter {
 
@@ -18,11 +19,13 @@ namespace gantry::metrics_exporter {
 class PodFollower {
  public:
   struct Options {
-    std::string socket;                  // the kubelet's; empty: it is not asked
-    std::string host_root = "/";         // the folder that holds the node's var/ and sys/
-    std::string jobs = {};               // the folder of jobs; empty: none
-    std::chrono::milliseconds interval;  // between two looks at cgroups
-    bool looks_at_cgroups = false;       // for pods that end
+    std::string socket;           // the kubelet's; empty: it is not asked
+    std::string host_root = "/";  // the folder that holds the node's var/ and sys/
+    // The kubelet's folder on the host; its folders are looked for there, then here.
+    std::string kubelet_root = names::kKubeletRoot;
+    std::string jobs = {};                              // the folder of jobs; empty: none
+    std::chrono::milliseconds interval;                 // between two looks at cgroups
+    bool looks_at_cgroups = false;                      // for pods that end
     std::optional<ClusterWatch::Options> cluster = {};  // what the API server is asked for
     std::function<void(PodsSeen)> tell;                 // what changed, from that thread
   };

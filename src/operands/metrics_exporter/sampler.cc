@@ -282,6 +282,7 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
 
   lock.lock();
   if (history_.contains(uuid)) {
+    ++version_;
     (counters == counters_ ? values_ : next_values_)[uuid] = std::move(now);
   }
   return {};
@@ -295,6 +296,7 @@ void Sampler::SetRunning(std::optional<std::set<std::string>> pods) {
 bool Sampler::SetGpus(gpu::GpuSet set) {
   const auto before = gpus();
   const std::lock_guard lock(mutex_);
+  ++version_;
   const auto gone = [&set](const auto& entry) {
     return std::ranges::find(set.gpus, entry.first, &gpu::Gpu::uuid) == set.gpus.end() &&
            std::ranges::find(set.failed, entry.first, &gpu::FailedGpu::uuid) == set.failed.end();
@@ -323,6 +325,7 @@ std::vector<gpu::Gpu> Sampler::gpus() const {
 
 void Sampler::Drop(const std::string& uuid) {
   const std::lock_guard lock(mutex_);
+  ++version_;
   for (Values* const values : {&values_, &next_values_}) {
     const auto found = values->find(uuid);
     if (found == values->end()) {
@@ -337,6 +340,7 @@ void Sampler::Drop(const std::string& uuid) {
 
 void Sampler::DropAll() {
   const std::lock_guard lock(mutex_);
+  ++version_;
   values_.clear();
   next_values_.clear();
   history_.clear();
@@ -350,6 +354,7 @@ void Sampler::ForgetLibrary() {
 
 void Sampler::SetCounters(std::shared_ptr<const Counters> counters) {
   const std::lock_guard lock(mutex_);
+  ++version_;
   next_values_.clear();
   if (values_.empty()) {
     counters_ = std::move(counters);
@@ -361,6 +366,7 @@ void Sampler::SetCounters(std::shared_ptr<const Counters> counters) {
 
 void Sampler::Publish() {
   const std::lock_guard lock(mutex_);
+  ++version_;
   if (next_ != nullptr && !next_values_.empty()) {
     counters_ = std::exchange(next_, nullptr);
     values_ = std::exchange(next_values_, {});
@@ -370,6 +376,11 @@ void Sampler::Publish() {
 bool Sampler::reloading() const {
   const std::lock_guard lock(mutex_);
   return next_ != nullptr;
+}
+
+uint64_t Sampler::version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
 }
 
 Sampler::Snapshot Sampler::Take() const {

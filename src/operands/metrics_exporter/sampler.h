@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,9 @@ class Sampler {
   // Other counters are set, and not every GPU has been asked for them.
   [[nodiscard]] bool reloading() const;
 
+  // Another number whenever Take may return something else.
+  [[nodiscard]] uint64_t version() const;
+
   struct Snapshot {
     std::shared_ptr<const Counters> counters;
     std::vector<MeasuredGpu> gpus;  // by index
@@ -84,6 +88,7 @@ class Sampler {
 
   const DeviceSelector devices_;
   mutable std::mutex mutex_;
+  uint64_t version_ = 0;
   std::shared_ptr<const Counters> counters_;
   std::shared_ptr<const Counters> next_;
   gpu::GpuSet set_;

@@ -12,6 +12,7 @@
 #include "operator/desired/makers.h"
 #include "operator/desired/monitoring.h"
 #include "operator/desired/nvidia_pod.h"
+#include "policy/management_cdi.h"
 #include "policy/names.h"
 #include "policy/operands.h"
 
@@ -58,6 +59,35 @@ Json Alive() {
   return probe;
 }
 
+// Root, because the kubelet's socket is root's; spc_t, because SELinux denies the host's files
+// otherwise.
+Json RightsOfRoot() {
+  return {{"allowPrivilegeEscalation", false},
+          // SYS_ADMIN: performance counters, and the NVIDIA runtime follows NVIDIA_VISIBLE_DEVICES.
+          // SYSLOG: the kernel's log, which has XIDs.
+          {"capabilities", {{"drop", {"ALL"}}, {"add", {"SYS_ADMIN", "SYSLOG"}}}},
+          {"readOnlyRootFilesystem", true},
+          {"runAsUser", 0},
+          {"runAsGroup", 0},
+          {"seLinuxOptions", {{"type", "spc_t"}}}};
+}
+
+// By the toolkit, if it is there for that. Otherwise the exporter makes the device nodes itself.
+void ReachGpus(const Context& context, DaemonSet& set) {
+  if (ExporterIsPrivileged(context)) {
+    set.Privileged();
+    set.Env(names::kVisibleDevices, "void");
+    return;
+  }
+  const std::string devices =
+      format("{},{}={}", AllGpus(), names::kManagementCdiKind, names::kKernelLogDevice);
+  set.main().Set("securityContext", RightsOfRoot());
+  set.UseNvidiaRuntime(kExporter, devices);
+  set.Env(names::kVisibleDevices, context.policy.nri ? "void" : devices);
+  set.Env("NVIDIA_MIG_MONITOR_DEVICES", "all");
+  set.Env(names::kDriverCapabilities, "utility");
+}
+
 void AddCounters(const policy::DcgmExporterOptions& options, DaemonSet& set) {
   if (options.config_name.empty()) {
     set.Env("DCGM_EXPORTER_COLLECTORS", format("{}/dcp-metrics-included.csv", kCountersFolder));
@@ -96,7 +126,7 @@ Objects DcgmExporter(const Context& context, const std::string& image) {
   if (ExporterSeesProcesses(policy)) {
     set.HostPid();
   }
-  set.Privileged();
+  ReachGpus(context, set);
   set.Port("metrics", kExporterPort);
   set.main().Set("livenessProbe", Alive()).Set("readinessProbe", Alive());
   set.Env("DCGM_EXPORTER_LISTEN", format(":{}", kExporterPort));
@@ -105,13 +135,15 @@ Objects DcgmExporter(const Context& context, const std::string& image) {
   AddExporterOptions(options, set);
   set.EnvFromField(names::kNodeName, "spec.nodeName");
   set.Env("WAIT_FOR_VALIDATIONS", names::kDriverReady);
-  set.Env(names::kVisibleDevices, "void");
   set.Env(policy.dcgm_exporter.env);
   set.HostRoot(true);
   set.ReadsValidations();
   set.DriverRoot();
   set.HostPath("metrics-exporter-state", names::kExporterState, names::kExporterState,
                HostDir::kCreate, false);
+  if (policy.kubelet_root != names::kKubeletRoot) {
+    set.Env("KUBELET_ROOT", policy.kubelet_root);
+  }
   set.HostVolume("pod-gpu-resources", policy.kubelet_root + "/pod-resources", HostDir::kDirectory);
   set.main().Mount("pod-gpu-resources", "/var/lib/kubelet/pod-resources", kReadOnly);
   objects.push_back(set.Build());

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "operator/desired/dcgm_exporter.h"
+#include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -120,6 +121,26 @@ void AddExporterClusterRole(Objects& objects, const Context& context, const Expo
   if (!rules.empty()) {
     AddClusterRole(objects, context, kReadPods, std::move(rules), kExporter);
   }
+}
+
+bool ExporterIsPrivileged(const Context& context) {
+  // With these the toolkit writes another CDI document, or the runtime does not read it.
+  static constexpr std::array kDecisive = {"CDI_ENABLED",
+                                           "ENABLE_CDI",
+                                           "CDI_OUTPUT_DIR",
+                                           "CDI_KIND",
+                                           "NO_RUNTIME_CONFIG",
+                                           "NVIDIA_CONTAINER_RUNTIME_MODE",
+                                           "NVIDIA_RUNTIME_NAME",
+                                           "ENABLE_NRI_PLUGIN",
+                                           "CONTAINERD_RUNTIME_CLASS"};
+  const policy::ClusterPolicy& policy = context.policy;
+  const policy::OperandSpec& toolkit = policy.toolkit;
+  const bool own =
+      !toolkit.args.empty() || std::ranges::any_of(toolkit.env, [](const auto& variable) {
+        return std::ranges::find(kDecisive, variable.first) != kDecisive.end();
+      });
+  return !policy.cdi || !toolkit.enabled || !RunsOurs(context, toolkit) || own;
 }
 
 bool ExporterSeesProcesses(const policy::ClusterPolicy& policy) {

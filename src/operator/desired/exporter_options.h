@@ -25,6 +25,11 @@ ExporterReads WhatExporterReads(const policy::ClusterPolicy& policy);
 // The ClusterRole with its binding for pods and claims: nothing if they are not read.
 void AddExporterClusterRole(Objects& objects, const Context& context, const ExporterReads& reads);
 
+// Whether Gantry's exporter must be privileged, because the policy's container toolkit can't be
+// relied on to give it the node's GPUs: it is disabled or NVIDIA's, or its own arguments or
+// variables decide what it does.
+bool ExporterIsPrivileged(const Context& context);
+
 // Whether the exporter is to know the processes that use a GPU, which are the host's.
 bool ExporterSeesProcesses(const policy::ClusterPolicy& policy);
 

@@ -71,6 +71,38 @@ TEST(ExporterMistake, LeavesTheOtherOperandsAlone) {
   }
 }
 
+bool Privileged(const Json& spec) {
+  auto policy = policy::Parse({{"spec", spec}});
+  CHECK(policy.has_value());
+  return ExporterIsPrivileged({.policy = *policy, .ns = "ns", .release = {.image = "gantry:1"}});
+}
+
+TEST(ExporterIsPrivileged, WithoutAToolkitThatGivesItGpus) {
+  EXPECT_FALSE(Privileged(Json::object()));
+  EXPECT_FALSE(Privileged({{"cdi", {{"enabled", true}, {"nriPluginEnabled", true}}}}));
+  EXPECT_FALSE(
+      Privileged({{"toolkit", {{"repository", "mirror"}, {"image", "gantry"}, {"version", "2"}}}}))
+      << "this program from another registry";
+  EXPECT_TRUE(Privileged({{"toolkit", {{"enabled", false}}}}));
+  EXPECT_TRUE(Privileged({{"cdi", {{"enabled", false}}}}));
+  EXPECT_TRUE(Privileged({{"toolkit",
+                           {{"repository", "nvcr.io/nvidia/k8s"},
+                            {"image", "container-toolkit"},
+                            {"version", "v1"}}}}))
+      << "it has no kernel-log";
+}
+
+TEST(ExporterIsPrivileged, WhereTheToolkitIsToldToDoOtherwise) {
+  const auto with = [](const char* variable) {
+    return Privileged(
+        {{"toolkit", {{"env", Json::array({{{"name", variable}, {"value", "x"}}})}}}});
+  };
+  EXPECT_FALSE(with("TOOLKIT_DEBUG"));
+  EXPECT_TRUE(with("CDI_OUTPUT_DIR"));
+  EXPECT_TRUE(with("NO_RUNTIME_CONFIG"));
+  EXPECT_TRUE(Privileged({{"toolkit", {{"args", Json::array({"--no-runtime-config"})}}}}));
+}
+
 TEST(ExporterReads, FollowFromFieldsAndVariables) {
   EXPECT_FALSE(WhatExporterReads(PolicyOf(Json::object())).Anything());
   EXPECT_TRUE(WhatExporterReads(PolicyOf({{"enablePodLabels", true}})).pods);

@@ -86,16 +86,6 @@ Json HttpProbe(std::string_view path, int port, int delay_seconds) {
   return {{"httpGet", {{"path", path}, {"port", port}}}, {"initialDelaySeconds", delay_seconds}};
 }
 
-void NvidiaDaemonSet::UseNvidiaRuntime(std::string_view container) {
-  const policy::ClusterPolicy& policy = context().policy;
-  if (policy.nri) {
-    AnnotatePods(format("nvidia.cdi.k8s.io/container.{}", container),
-                 format("{}=all", names::kManagementCdiKind));
-  } else if (policy.cdi || context().runtime != "crio") {
-    PodField("runtimeClassName", policy.runtime_class);
-  }
-}
-
 void NvidiaDaemonSet::Await(std::string_view name, std::vector<std::string> words) {
   AddInit(name, context().release.image)
       .Set("imagePullPolicy", context().release.pull_policy)

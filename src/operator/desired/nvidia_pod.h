@@ -43,8 +43,6 @@ class NvidiaDaemonSet : public DaemonSet {
                   const std::string& image, const policy::OperandSpec& spec)
       : DaemonSet(context, name, container, "", image, spec), spec_(spec) {}
 
-  // The pods get GPUs by the runtime, or the named container gets them by NRI.
-  void UseNvidiaRuntime(std::string_view container);
   // An init container of Gantry's image that waits; `words` are the arguments of await-status.
   void Await(std::string_view name, std::vector<std::string> words);
   // Waits until containers can have GPUs.

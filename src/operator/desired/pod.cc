@@ -125,6 +125,11 @@ std::string UserEnv(const policy::OperandSpec& spec, std::string_view name) {
   return found == spec.env.end() ? "" : found->second;
 }
 
+const std::string& AllGpus() {
+  static const std::string name = format("{}=all", names::kManagementCdiKind);
+  return name;
+}
+
 void AddRole(Objects& objects, const Context& context, std::string_view name, Json rules) {
   Json role = OwnedObject(context, kRbacVersion, "Role", name, true);
   role["rules"] = std::move(rules);
@@ -265,6 +270,15 @@ void DaemonSet::TolerateEverything() {
 void DaemonSet::ReadyWhen(std::initializer_list<const char*> command) {
   main().Set("readinessProbe",
              {{"exec", {{"command", Json(command)}}}, {"periodSeconds", 1}, {"timeoutSeconds", 5}});
+}
+
+void DaemonSet::UseNvidiaRuntime(std::string_view container, std::string_view devices) {
+  const policy::ClusterPolicy& policy = context_.policy;
+  if (policy.nri) {
+    AnnotatePods(format("nvidia.cdi.k8s.io/container.{}", container), devices);
+  } else if (policy.cdi || context_.runtime != "crio") {
+    PodField("runtimeClassName", policy.runtime_class);
+  }
 }
 
 void DaemonSet::AnnotatePods(std::string_view key, std::string_view value) {

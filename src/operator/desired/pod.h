@@ -38,6 +38,9 @@ void AddClusterRole(Objects& objects, const Context& context, std::string_view n
 void AddHostRole(Objects& objects, const Context& context, std::string_view name,
                  Json rules = Json::array());
 
+// The CDI name by which a pod of the operator gets every GPU of its node.
+const std::string& AllGpus();
+
 // What the kubelet ensures before it mounts a host path.
 enum class HostDir { kAny, kCreate, kDirectory, kFileOrCreate };
 
@@ -62,6 +65,9 @@ class DaemonSet {
   void TolerateEverything();
   void Privileged() { main().Privileged(); }
   void Unprivileged() { main().Unprivileged(); }
+  // The pods get devices by the runtime, or the named container gets them by NRI: CDI names,
+  // separated by commas.
+  void UseNvidiaRuntime(std::string_view container, std::string_view devices = AllGpus());
   void HostPid() { PodField("hostPID", true); }
   // A port that the container listens on.
   void Port(std::string_view name, int number) { main().Port(name, number); }

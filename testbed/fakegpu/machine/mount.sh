@@ -12,7 +12,9 @@ nodes() {  # the driver's own last: nothing finds a GPU before all are there
   { grep -v '^nvidiactl$' "$here/nodes"; echo nvidiactl; } | while read -r name; do
     mkdir -p "$(dirname "/dev/$name")"
     # A node of another number was made by a container toolkit, which knows only the real driver's.
-    [ "$(stat -c %t:%T "/dev/$name" 2> /dev/null)" = 1:3 ] || { rm -f "/dev/$name" && mknod -m 0666 "/dev/$name" c 1 3; }
+    # It may make one between two commands here, so the new node replaces it in one step.
+    [ "$(stat -c %t:%T "/dev/$name" 2> /dev/null)" = 1:3 ] ||
+      { mknod -m 0666 /dev/fakegpu-new c 1 3 && mv -f /dev/fakegpu-new "/dev/$name"; }
     chmod 0666 "/dev/$name"
   done
 }
