@@ -65,4 +65,18 @@ Result<std::vector<PciFunction>> ListPci(const std::string& sys) {
   return functions;
 }
 
+std::string PcieRoot(const std::string& sys, const std::string& address) {
+  std::error_code error;
+  const auto path = std::filesystem::canonical(
+      JoinPath(JoinPath(sys, "bus/pci/devices"), address), error);
+  for (const auto& part : path) {
+    if (const std::string name = part.string(); name.starts_with("pci")) {
+      if (name.find(':') != std::string::npos) {
+        return name;
+      }
+    }
+  }
+  return "";
+}
+
 }  // namespace gantry::host
