@@ -67,8 +67,8 @@ Result<std::vector<PciFunction>> ListPci(const std::string& sys) {
 
 std::string PcieRoot(const std::string& sys, const std::string& address) {
   std::error_code error;
-  const auto path = std::filesystem::canonical(
-      JoinPath(JoinPath(sys, "bus/pci/devices"), address), error);
+  const auto path =
+      std::filesystem::canonical(JoinPath(JoinPath(sys, "bus/pci/devices"), address), error);
   for (const auto& part : path) {
     if (const std::string name = part.string(); name.starts_with("pci")) {
       if (name.find(':') != std::string::npos) {

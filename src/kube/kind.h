@@ -49,8 +49,6 @@ inline constexpr Kind kCustomResourceDefinition{
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false};
 inline constexpr Kind kResourceSlice{"resource.k8s.io", "v1", "ResourceSlice", "resourceslices",
                                      false};
-inline constexpr Kind kResourceClaim{"resource.k8s.io", "v1", "ResourceClaim", "resourceclaims",
-                                     true};
 inline constexpr Kind kLease{"coordination.k8s.io", "v1", "Lease", "leases", true};
 }  // namespace kinds
 

@@ -41,8 +41,9 @@ void ReadClaim(std::string_view text) {
     CHECK(ParseCheckpoint(CheckpointText(checkpoint)) == checkpoint);
   }
   Json claim = TestClaim("u", {{"r", "gpu-0"}, {"m", "gpu-2-mig-1g10gb-19-2"}});
-  claim["status"]["allocation"]["devices"]["config"] = Json::array(
-      {{{"source", "FromClaim"}, {"opaque", {{"driver", "gpu.nvidia.com"}, {"parameters", *json}}}}});
+  claim["status"]["allocation"]["devices"]["config"] =
+      Json::array({{{"source", "FromClaim"},
+                    {"opaque", {{"driver", "gpu.nvidia.com"}, {"parameters", *json}}}}});
   (void)PlanClaim(claim, {.ns = "ns", .uid = "u", .name = "name"}, "node", node.set, node.devices,
                   {});
 }

@@ -35,10 +35,10 @@ std::string GetInfo(const DraCalls& calls) {
 Result<std::string> Notify(const DraCalls& calls, const std::string& request) {
   pluginregistration::RegistrationStatus status;
   TRY(Parse(status, request));
-  calls.on_registration(status.plugin_registered()
-                            ? Status{}
-                            : Fail(ErrorKind::kUnavailable,
-                                   "register with the kubelet: " + status.error()));
+  calls.on_registration(
+      status.plugin_registered()
+          ? Status{}
+          : Fail(ErrorKind::kUnavailable, "register with the kubelet: " + status.error()));
   return "";
 }
 

@@ -93,10 +93,9 @@ TEST_F(DraPluginTest, BothVersionsPrepareAndUnprepare) {
   for (const char* version : {"v1", "v1beta1"}) {
     const auto devices =
         AskPrepare(service_, version, {.ns = "ns", .uid = "u1", .name = "c"}).value();
-    EXPECT_THAT(devices, ElementsAre(PreparedDevice{.requests = {"r"},
-                                                    .pool = "node",
-                                                    .device = "gpu-0",
-                                                    .cdi_ids = {"a/b=u1"}}));
+    EXPECT_THAT(devices,
+                ElementsAre(PreparedDevice{
+                    .requests = {"r"}, .pool = "node", .device = "gpu-0", .cdi_ids = {"a/b=u1"}}));
     EXPECT_TRUE(AskUnprepare(service_, version, {.ns = "ns", .uid = "u1", .name = "c"}));
     const Claim bad{.ns = "ns", .uid = "bad", .name = "c"};
     EXPECT_EQ(AskPrepare(service_, version, bad).error().message, "claim ns/c: no");
@@ -110,11 +109,11 @@ TEST_F(DraPluginTest, WhatIsNoCallOfItsOwnIsRefused) {
             ErrorKind::kUnsupported);
   EXPECT_EQ(AskAny(service_, "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/Nod", "").error().kind,
             ErrorKind::kUnsupported);
-  EXPECT_EQ(AskAny(service_, "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources",
-                   "\x0a\xff")
-                .error()
-                .kind,
-            ErrorKind::kInvalid);
+  EXPECT_EQ(
+      AskAny(service_, "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources", "\x0a\xff")
+          .error()
+          .kind,
+      ErrorKind::kInvalid);
 }
 
 TEST_F(DraPluginTest, ManyCallsAtOnce) {
@@ -159,10 +158,9 @@ TEST_F(DraPluginTest, ItsSocketsGoWithIt) {
 
 TEST_F(DraPluginTest, WithoutTheKubeletsFolderThereIsNoDriver) {
   std::filesystem::remove_all(registry_);
-  EXPECT_EQ(DraPlugin::Start({.driver = "d", .registry = registry_, .folder = folder_})
-                .error()
-                .kind,
-            ErrorKind::kNotFound);
+  EXPECT_EQ(
+      DraPlugin::Start({.driver = "d", .registry = registry_, .folder = folder_}).error().kind,
+      ErrorKind::kNotFound);
 }
 
 }  // namespace

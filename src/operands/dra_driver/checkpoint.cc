@@ -35,9 +35,9 @@ std::unexpected<Error> Damaged(std::string_view what) {
 // The checksum that the document says, against that of `text`.
 Status Check(std::string_view said, const std::string& text, const char* version) {
   const std::string computed = std::to_string(Checksum(text));
-  return said == computed
-             ? Status{}
-             : Damaged(format("{}: the file says {}, its content gives {}", version, said, computed));
+  return said == computed ? Status{}
+                          : Damaged(format("{}: the file says {}, its content gives {}", version,
+                                           said, computed));
 }
 
 // `object` with the number of its member "checksum", whose text is `said`, replaced by 0.
@@ -193,9 +193,8 @@ std::string CheckpointText(const Checkpoint& checkpoint) {
   rest += checkpoint.boot_id.empty() ? "" : ",\"nodeBootID\":" + GoString(checkpoint.boot_id);
   rest += "}";
   const std::string before = R"({"checksum":)";
-  return format("{}{},\"v1\":{},\"v2\":{}{}{}}}", before,
-                Checksum(before + "0,\"v1\":" + v1 + "}"), v1, before,
-                Checksum(before + "0" + rest), rest);
+  return format("{}{},\"v1\":{},\"v2\":{}{}{}}}", before, Checksum(before + "0,\"v1\":" + v1 + "}"),
+                v1, before, Checksum(before + "0" + rest), rest);
 }
 
 }  // namespace gantry::dra_driver

@@ -61,8 +61,11 @@ TEST(DraCheckpoint, HasTheFormOfNvidiasDriver) {
   const std::string v1 = std::string(R"("v1":{"preparedClaims":{"u2":{"status":)") + kStatus +
                          R"(,"preparedDevices":)" + kPrepared + "}}}";
   EXPECT_THAT(text, HasSubstr(v1));
-  EXPECT_THAT(text, HasSubstr(R"("preparedClaims":{"u1":{"checkpointState":"PrepareStarted","status":{)"));
-  EXPECT_THAT(text, HasSubstr(R"("name":"begun","namespace":"ns"},"u2":{"checkpointState":"PrepareCompleted")"));
+  EXPECT_THAT(
+      text, HasSubstr(R"("preparedClaims":{"u1":{"checkpointState":"PrepareStarted","status":{)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(R"("name":"begun","namespace":"ns"},"u2":{"checkpointState":"PrepareCompleted")"));
   EXPECT_TRUE(text.ends_with(R"("name":"name","namespace":"ns"}},"nodeBootID":"boot"}})"));
   const std::string document = R"({"checksum":0,)" + v1 + "}";
   EXPECT_TRUE(text.starts_with(R"({"checksum":)" + std::to_string(Checksum(document)) + ","));
@@ -104,9 +107,11 @@ TEST(DraCheckpoint, DamageIsFound) {
   const std::string list = R"({"checksum":4166374854,"v2":[]})";
   const std::string wrong_claims =
       R"({"checksum":4166374854,"v2":{"checksum":)" +
-      std::to_string(Checksum(R"({"checksum":0,"preparedClaims":[]})")) + R"(,"preparedClaims":[]}})";
-  for (const std::string& one : {changed, second, none, list, wrong_claims,
-                                 text.substr(0, text.size() / 2), std::string(), std::string("{}")}) {
+      std::to_string(Checksum(R"({"checksum":0,"preparedClaims":[]})")) +
+      R"(,"preparedClaims":[]}})";
+  for (const std::string& one :
+       {changed, second, none, list, wrong_claims, text.substr(0, text.size() / 2), std::string(),
+        std::string("{}")}) {
     const auto read = ParseCheckpoint(one);
     ASSERT_FALSE(read.has_value()) << one;
     EXPECT_EQ(read.error().kind, ErrorKind::kInvalid);

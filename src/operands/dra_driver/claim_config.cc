@@ -34,9 +34,8 @@ Status CheckMap(const Json& map, const std::string& path,
   }
   for (const auto& [key, value] : map.items()) {
     if (std::ranges::find(known, std::string_view(key)) == known.end()) {
-      return Fail(ErrorKind::kInvalid,
-                  format("strict decoding error: unknown field \"{}{}{}\"", path,
-                         path.empty() ? "" : ".", Cut(key, 64)));
+      return Fail(ErrorKind::kInvalid, format("strict decoding error: unknown field \"{}{}{}\"",
+                                              path, path.empty() ? "" : ".", Cut(key, 64)));
     }
   }
   return {};
@@ -55,7 +54,7 @@ Result<std::string> TextField(const Json& map, const char* name, const std::stri
 
 // A quantity of at least 1 MiB, which NVIDIA's MPS counts in; numbers count bytes.
 Status CheckMemory(const Json& value, const std::string& path) {
-  const std::string text = value.is_string() ? value.get<std::string>()
+  const std::string text = value.is_string()           ? value.get<std::string>()
                            : value.is_number_integer() ? value.dump()
                                                        : "";
   const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
@@ -129,8 +128,9 @@ Result<Sharing> DecodeSharing(const Json& sharing, DeviceType type) {
                           : Wrong(path + ".mpsConfig", "is for the strategy MPS");
   }
   if (strategy == "MPS") {
-    return slicing == nullptr ? Result<Sharing>(Sharing::kMps)
-                              : Wrong(path + ".timeSlicingConfig", "is for the strategy TimeSlicing");
+    return slicing == nullptr
+               ? Result<Sharing>(Sharing::kMps)
+               : Wrong(path + ".timeSlicingConfig", "is for the strategy TimeSlicing");
   }
   return Wrong(path + ".strategy", "must be TimeSlicing or MPS");
 }

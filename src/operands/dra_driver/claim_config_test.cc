@@ -32,8 +32,9 @@ TEST(DraClaimConfig, WhatIsAccepted) {
       {"GpuConfig",
        R"({"strategy":"TimeSlicing","timeSlicingConfig":{"interval":"Long"},"mpsConfig":null})",
        {DeviceType::kGpu, Sharing::kTimeSlicing}},
-      {"MigDeviceConfig", R"({"strategy":"TimeSlicing"})", {DeviceType::kMig,
-                                                            Sharing::kTimeSlicing}},
+      {"MigDeviceConfig",
+       R"({"strategy":"TimeSlicing"})",
+       {DeviceType::kMig, Sharing::kTimeSlicing}},
       {"GpuConfig",
        R"({"strategy":"MPS","mpsConfig":{"defaultActiveThreadPercentage":50,
            "defaultPinnedDeviceMemoryLimit":"1.5Gi","multiUser":true,
@@ -54,14 +55,16 @@ TEST(DraClaimConfig, WhatIsRefusedIsNamed) {
       {R"({"strategy":3})", "sharing.strategy: not a string"},
       {R"({"strategy":"MPS","x":1})", "unknown field \"sharing.x\""},
       {R"({"strategy":"TimeSlicing","timeSlicingConfig":[]})", "timeSlicingConfig: not an object"},
-      {R"({"strategy":"TimeSlicing","timeSlicingConfig":{"interval":"long"}})", "interval: must be"},
+      {R"({"strategy":"TimeSlicing","timeSlicingConfig":{"interval":"long"}})",
+       "interval: must be"},
       {R"({"strategy":"TimeSlicing","timeSlicingConfig":{"i":"Long"}})", "timeSlicingConfig.i\""},
       {R"({"strategy":"TimeSlicing","mpsConfig":{}})", "mpsConfig: is for"},
       {R"({"strategy":"MPS","timeSlicingConfig":{}})", "timeSlicingConfig: is for"},
       {R"({"strategy":"MPS","mpsConfig":7})", "mpsConfig: not an object"},
       {R"({"strategy":"MPS","mpsConfig":{"defaultActiveThreadPercentage":101}})", "from 0 to 100"},
       {R"({"strategy":"MPS","mpsConfig":{"defaultActiveThreadPercentage":"5"}})", "from 0 to 100"},
-      {R"({"strategy":"MPS","mpsConfig":{"defaultPinnedDeviceMemoryLimit":"x"}})", "not a quantity"},
+      {R"({"strategy":"MPS","mpsConfig":{"defaultPinnedDeviceMemoryLimit":"x"}})",
+       "not a quantity"},
       {R"({"strategy":"MPS","mpsConfig":{"defaultPinnedDeviceMemoryLimit":"1XB"}})",
        "not a quantity"},
       {R"({"strategy":"MPS","mpsConfig":{"defaultPinnedDeviceMemoryLimit":"0Gi"}})",
@@ -94,10 +97,9 @@ TEST(DraClaimConfig, OtherKindsAndFieldsAreRefused) {
   for (const char* text : {"null", "[]", "3", "\"x\"", "{}", R"({"kind":1})"}) {
     EXPECT_FALSE(DecodeConfig(*ParseJson(text)).has_value()) << text;
   }
-  EXPECT_THAT(DecodeConfig(Parameters("MigDeviceConfig", R"({"timeSlicingConfig":{}})"))
-                  .error()
-                  .message,
-              HasSubstr("unknown field \"sharing.timeSlicingConfig\""));
+  EXPECT_THAT(
+      DecodeConfig(Parameters("MigDeviceConfig", R"({"timeSlicingConfig":{}})")).error().message,
+      HasSubstr("unknown field \"sharing.timeSlicingConfig\""));
 }
 
 TEST(DraClaimConfig, SharingNeedsItsGate) {

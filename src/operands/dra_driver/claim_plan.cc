@@ -168,8 +168,9 @@ std::string PreparedText(const std::vector<PreparedDevice>& prepared, const gpu:
   std::string text;
   for (const PreparedDevice& one : prepared) {
     const Device& device = *devices.Find(one.device);
-    const std::string info = InfoText(device, set) +
-                             format(",\"device\":{{\"Requests\":{},\"PoolName\":{},"
+    const std::string info =
+        InfoText(device, set) + format(
+                                    ",\"device\":{{\"Requests\":{},\"PoolName\":{},"
                                     "\"DeviceName\":{},\"CDIDeviceIDs\":{}}}}}",
                                     ListText(one.requests), GoString(one.pool),
                                     GoString(one.device), ListText(one.cdi_ids));
@@ -250,9 +251,8 @@ Status CheckHolders(const ClaimEntry& entry, const gpu::GpuSet& set, const Devic
                         (!device->mig_at.has_value() || !part.gpu_instance.has_value() ||
                          *part.gpu_instance == gpu.mig_devices[*device->mig_at].gpu_instance);
       if (same && !users.empty()) {
-        return Fail(ErrorKind::kConflict,
-                    format("pod {}/{} has device {} from a device plugin", users.front().ns,
-                           users.front().pod, name));
+        return Fail(ErrorKind::kConflict, format("pod {}/{} has device {} from a device plugin",
+                                                 users.front().ns, users.front().pod, name));
       }
     }
   }

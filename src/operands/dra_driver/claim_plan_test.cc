@@ -48,11 +48,11 @@ Json Config(const char* source, const char* kind, Json requests, const char* sha
 TEST_F(DraClaimPlan, AFullGpu) {
   const auto entry = Plan(TestClaim("u", {{"r/first", "gpu-1"}}));
   ASSERT_TRUE(entry.has_value()) << entry.error().message;
-  EXPECT_THAT(entry->devices, ElementsAre(PreparedDevice{
-                                  .requests = {"r"},
-                                  .pool = "node",
-                                  .device = "gpu-1",
-                                  .cdi_ids = {"k8s.gpu.nvidia.com/claim=u-gpu-1"}}));
+  EXPECT_THAT(entry->devices,
+              ElementsAre(PreparedDevice{.requests = {"r"},
+                                         .pool = "node",
+                                         .device = "gpu-1",
+                                         .cdi_ids = {"k8s.gpu.nvidia.com/claim=u-gpu-1"}}));
   EXPECT_THAT(entry->reserved, ElementsAre("gpu-1"));
   EXPECT_EQ(entry->ns, "ns");
   EXPECT_EQ(
@@ -86,8 +86,8 @@ TEST_F(DraClaimPlan, TheEntryIsReadAsItWasPlanned) {
 }
 
 TEST_F(DraClaimPlan, SeveralRequestsForOneDeviceGetItOnce) {
-  const auto entry = Plan(TestClaim("u", {{"a", "gpu-0"}, {"b", "gpu-1"}, {"b", "gpu-0"},
-                                          {"b", "gpu-0"}}));
+  const auto entry =
+      Plan(TestClaim("u", {{"a", "gpu-0"}, {"b", "gpu-1"}, {"b", "gpu-0"}, {"b", "gpu-0"}}));
   ASSERT_TRUE(entry.has_value()) << entry.error().message;
   ASSERT_EQ(entry->devices.size(), 2);
   EXPECT_THAT(entry->devices[0].requests, ElementsAre("a", "b"));
@@ -148,7 +148,8 @@ TEST_F(DraClaimPlan, TheClaimsParametersWinOverItsClasses) {
   const char* shared = R"({"strategy":"TimeSlicing"})";
   const Json of_class = Config("FromClass", "GpuConfig", Json::array(), shared);
   const Json of_claim = Config("FromClaim", "GpuConfig", Json::array());
-  EXPECT_THAT(Refusal(TestClaim("u", {{"r", "gpu-0"}}, {of_class})), HasSubstr("feature gate"));
+  EXPECT_THAT(Refusal(TestClaim("u", {{"r", "gpu-0"}}, Json::array({of_class}))),
+              HasSubstr("feature gate"));
   EXPECT_EQ(Refusal(TestClaim("u", {{"r", "gpu-0"}}, Json::array({of_claim, of_class}))), "");
 }
 

@@ -83,8 +83,8 @@ std::vector<std::string> Claims::SetGpus(std::shared_ptr<const NodeGpus> gpus) {
       continue;
     }
     if (const auto written = WriteDocument(uid, entry); !written.has_value()) {
-      failed.push_back(format("the CDI document of claim {} stays as it is: {}", uid,
-                              written.error().message));
+      failed.push_back(
+          format("the CDI document of claim {} stays as it is: {}", uid, written.error().message));
     }
   }
   changed_.notify_all();
@@ -102,8 +102,7 @@ Result<std::vector<std::string>> Claims::Restore(const std::vector<Json>& claims
     if (!CheckUid(claim.uid).has_value() || ListAt(one, "status.reservedFor").empty()) {
       continue;
     }
-    auto entry =
-        PlanClaim(one, claim, options_.pool, gpus_->set, gpus_->devices, checkpoint_);
+    auto entry = PlanClaim(one, claim, options_.pool, gpus_->set, gpus_->devices, checkpoint_);
     if (!entry.has_value()) {
       if (entry.error().kind != ErrorKind::kNotFound) {
         failed.push_back(entry.error().In(Name(claim)).message);
@@ -113,10 +112,10 @@ Result<std::vector<std::string>> Claims::Restore(const std::vector<Json>& claims
     TRY(WriteDocument(claim.uid, *entry));
     checkpoint_.claims[claim.uid] = *std::move(entry);
   }
-  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
-      RealClock().Wall().time_since_epoch());
-  TRY(host::CopyFileAtomic(CheckpointPath(),
-                           format("{}.corrupt-{}", CheckpointPath(), now.count()), 0600));
+  const auto now =
+      std::chrono::duration_cast<std::chrono::seconds>(RealClock().Wall().time_since_epoch());
+  TRY(host::CopyFileAtomic(CheckpointPath(), format("{}.corrupt-{}", CheckpointPath(), now.count()),
+                           0600));
   TRY(Save());
   loaded_ = true;
   changed_.notify_all();
@@ -192,8 +191,8 @@ Result<std::vector<PreparedDevice>> Claims::TryPrepare(const Claim& claim) {
   if (const ClaimEntry* entry = completed()) {
     return entry->devices;
   }
-  TRY_ASSIGN(const ClaimEntry entry, PlanClaim(object, claim, options_.pool, gpus_->set,
-                                               gpus_->devices, checkpoint_));
+  TRY_ASSIGN(const ClaimEntry entry,
+             PlanClaim(object, claim, options_.pool, gpus_->set, gpus_->devices, checkpoint_));
   TRY(CheckHolders(entry, gpus_->set, gpus_->devices, holders));
   ClaimEntry& kept = checkpoint_.claims[claim.uid];
   kept = entry;

@@ -46,7 +46,8 @@ class Claims final : public kubelet::dra::ClaimHandler {
   // driver has other files. Returns what could not be written, a sentence each.
   std::vector<std::string> SetGpus(std::shared_ptr<const NodeGpus> gpus);
 
-  // Removes the CDI documents of claims that are not in the checkpoint. Nothing while it is damaged.
+  // Removes the CDI documents of claims that are not in the checkpoint. Nothing while it is
+  // damaged.
   Status RemoveOrphans();
 
   [[nodiscard]] std::vector<kubelet::dra::Claim> Known() const;

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/paths.h"
 #include "base/testing/temp_folder.h"
 #include "container/cdi.h"
 #include "operands/dra_driver/testing/node.h"
@@ -214,9 +215,9 @@ TEST_F(DraClaims, ADamagedCheckpointIsMadeAnew) {
   EXPECT_TRUE(HasDocument("u"));
   Json unused = TestClaim("w", {{"r", "gpu-1"}});
   unused["status"].erase("reservedFor");
-  const auto failed = claims.Restore({TestClaim("u", {{"r", "gpu-0"}}), unused,
-                                      TestClaim("x", {{"r", "gpu-7"}}),
-                                      TestClaim("y", {{"r", "gpu-0"}})});
+  const auto failed =
+      claims.Restore({TestClaim("u", {{"r", "gpu-0"}}), unused, TestClaim("x", {{"r", "gpu-7"}}),
+                      TestClaim("y", {{"r", "gpu-0"}})});
   ASSERT_TRUE(failed.has_value()) << failed.error().message;
   EXPECT_THAT(*failed, testing::ElementsAre(HasSubstr("already allocated to different claim u")));
   ASSERT_EQ(claims.Known().size(), 1);

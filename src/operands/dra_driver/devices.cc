@@ -204,8 +204,7 @@ std::string SemanticVersion(std::string_view version) {
   std::vector<std::string> numbers;
   for (const std::string& part : Split(version, '.')) {
     unsigned long number = 0;
-    const auto [end, error] =
-        std::from_chars(part.data(), part.data() + part.size(), number);
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
     if (error != std::errc() || end != part.data() + part.size()) {
       return "";
     }

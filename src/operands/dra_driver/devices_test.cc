@@ -22,8 +22,8 @@ std::vector<std::string> NamesOf(const Devices& devices) {
 
 TEST(DraDevices, AreInTheOrderOfTheHardware) {
   const Devices devices = DevicesOf(TestSet(), {});
-  EXPECT_THAT(NamesOf(devices), ElementsAre("gpu-0", "gpu-1", "gpu-2-mig-1g10gb-19-2",
-                                            "gpu-2-mig-1g10gb-me-20-1"));
+  EXPECT_THAT(NamesOf(devices),
+              ElementsAre("gpu-0", "gpu-1", "gpu-2-mig-1g10gb-19-2", "gpu-2-mig-1g10gb-me-20-1"));
   EXPECT_TRUE(devices.left_out.empty());
   EXPECT_EQ(devices.Find("gpu-1")->uuid, "GPU-1");
   EXPECT_EQ(devices.Find("gpu-1")->gpu_at, 0);

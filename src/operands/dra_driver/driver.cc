@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which steps does a node need between a driver and pods whose claims have GPUs? This loop calls the
-// decisions of the other files in order. What is published stays published while its cause is in
-// doubt; a GPU that a device plugin gives out, or has given out since this process started, is never
-// published.
+// Which steps does a node need between a driver and pods whose claims have GPUs? This loop calls
+// the decisions of the other files in order. What is published stays published while its cause is
+// in doubt; a GPU that a device plugin gives out, or has given out since this process started, is
+// never published.
 #include "operands/dra_driver/driver.h"
 
 #include <fcntl.h>
@@ -28,6 +28,9 @@
 
 namespace gantry::dra_driver {
 namespace {
+
+constexpr kube::Kind kResourceClaim{"resource.k8s.io", "v1", "ResourceClaim", "resourceclaims",
+                                    true};
 
 constexpr std::chrono::seconds kLookAgain{10};  // after GPUs could not be read
 constexpr std::chrono::seconds kFirstLookAgain{1};
@@ -70,8 +73,8 @@ Driver::Driver(Flags flags, host::Signals& signals, host::Watcher watcher)
       folder_(JoinPath(flags_.plugins, names::kGpuDraDriver)),
       signals_(signals),
       watcher_(std::move(watcher)),
-      own_node_({.name = flags_.node_name, .component = kProgram, .kubeconfig = flags_.kubeconfig}) {
-}
+      own_node_(
+          {.name = flags_.node_name, .component = kProgram, .kubeconfig = flags_.kubeconfig}) {}
 
 // NVIDIA's driver takes this lock for each claim: beside this process it prepares none.
 Status Driver::LockFolder() {
@@ -122,7 +125,7 @@ Status Driver::Start() {
       .boot_id = boot_id,
       .get =
           [this](const kubelet::dra::Claim& claim) {
-            return client_->Get(kube::kinds::kResourceClaim, {.ns = claim.ns, .name = claim.name});
+            return client_->Get(kResourceClaim, {.ns = claim.ns, .name = claim.name});
           },
       .holders = [this](const gpu::GpuSet& set) -> Result<gpu::Holders> {
         TRY_ASSIGN(const auto pods, gpu::ListPods(flags_.pod_resources, kKubeletLimit));
@@ -318,8 +321,7 @@ Status Driver::ReadPluginGpus() {
   TRY_ASSIGN(const auto pods, gpu::ListPods(flags_.pod_resources, kKubeletLimit));
   ask_at_.reset();
   owner_ = SliceOwner{.node = flags_.node_name, .node_uid = kube::UidOf(node)};
-  const PluginGpus now =
-      GpusOfPlugins(allocatable, pods, CapacityHasGpus(node), gpus_->set);
+  const PluginGpus now = GpusOfPlugins(allocatable, pods, CapacityHasGpus(node), gpus_->set);
   plugin_gpus_.all = now.all;
   plugin_gpus_.uuids.insert(now.uuids.begin(), now.uuids.end());
   if (now.all) {
@@ -333,8 +335,7 @@ Status Driver::RestoreClaims() {
     return {};
   }
   std::vector<Json> claims;
-  TRY(client_->List(kube::kinds::kResourceClaim, {},
-                    [&](Json claim) { claims.push_back(std::move(claim)); }));
+  TRY(client_->List(kResourceClaim, {}, [&](Json claim) { claims.push_back(std::move(claim)); }));
   TRY_ASSIGN(const auto failed, claims_->Restore(claims));
   for (const std::string& sentence : failed) {
     log::Warning("not restored: {}", sentence);
@@ -353,8 +354,7 @@ Status Driver::EndStaleClaims() {
     if (claim.name.empty()) {
       continue;
     }
-    const auto found =
-        client_->Get(kube::kinds::kResourceClaim, {.ns = claim.ns, .name = claim.name});
+    const auto found = client_->Get(kResourceClaim, {.ns = claim.ns, .name = claim.name});
     if (!found.has_value() && found.error().kind != ErrorKind::kNotFound) {
       return std::unexpected(found.error());
     }
@@ -373,8 +373,8 @@ Status Driver::Publish() {
   for (const Device& device : gpus_->devices.devices) {
     const std::string& uuid = gpus_->set.gpus[device.gpu_at].uuid;
     if (plugin_gpus_.Has(uuid)) {
-      left_out.push_back(format("device {}: a device plugin of this node gives out its GPU",
-                                device.name));
+      left_out.push_back(
+          format("device {}: a device plugin of this node gives out its GPU", device.name));
     } else {
       devices.push_back(device);
     }

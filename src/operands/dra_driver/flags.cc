@@ -16,11 +16,17 @@
 namespace gantry::dra_driver {
 namespace {
 
-constexpr std::array<std::string_view, 11> kNotServed = {
-    "TimeSlicingSettings",   "MPSSupport",     "ConsumableShares",
-    "NVMLDeviceHealthCheck", "DynamicMIG",     "PassthroughSupport",
-    "DeviceMetadata",        "AllAlpha",       "FabricManagerPartitioning",
-    "AllBeta",               "DRAListTypeAttributes"};
+constexpr std::array<std::string_view, 11> kNotServed = {"TimeSlicingSettings",
+                                                         "MPSSupport",
+                                                         "ConsumableShares",
+                                                         "NVMLDeviceHealthCheck",
+                                                         "DynamicMIG",
+                                                         "PassthroughSupport",
+                                                         "DeviceMetadata",
+                                                         "AllAlpha",
+                                                         "FabricManagerPartitioning",
+                                                         "AllBeta",
+                                                         "DRAListTypeAttributes"};
 // Those of ComputeDomains are another program's.
 constexpr std::array<std::string_view, 5> kWithoutEffect = {
     "HostManagedIMEXDaemon", "IMEXDaemonsWithDNSNames", "CrashOnNVLinkFabricErrors",
@@ -47,9 +53,9 @@ Status CheckFeatureGates(const std::string& gates) {
       return Fail(ErrorKind::kInvalid, format("feature-gates: {} must be true or false", name));
     }
     if (*value && Has(kNotServed, name)) {
-      return Fail(ErrorKind::kUnsupported,
-                  format("feature-gates: {} is not supported; remove it or set {}=false", name,
-                         name));
+      return Fail(
+          ErrorKind::kUnsupported,
+          format("feature-gates: {} is not supported; remove it or set {}=false", name, name));
     }
   }
   return {};

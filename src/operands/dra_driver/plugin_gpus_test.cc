@@ -16,8 +16,9 @@ TEST(DraPluginGpus, WithoutADevicePluginThereAreNone) {
   EXPECT_EQ(gpus, PluginGpus());
   EXPECT_FALSE(gpus.Has("GPU-0"));
   // Other vendors' devices are nobody's GPUs.
-  EXPECT_EQ(GpusOfPlugins({{.resource = "example.com/nic", .ids = {"GPU-0"}}}, {}, false, TestSet()),
-            PluginGpus());
+  EXPECT_EQ(
+      GpusOfPlugins({{.resource = "example.com/nic", .ids = {"GPU-0"}}}, {}, false, TestSet()),
+      PluginGpus());
 }
 
 TEST(DraPluginGpus, WhatThePluginOffersAndWhatPodsHold) {
@@ -26,7 +27,8 @@ TEST(DraPluginGpus, WhatThePluginOffersAndWhatPodsHold) {
        {.resource = "nvidia.com/mig-1g.10gb", .ids = {"MIG-2-7"}}},
       {{.ns = "ns",
         .name = "pod",
-        .containers = {{.name = "c", .devices = {{.resource = "nvidia.com/gpu", .ids = {"GPU-0"}}}}}}},
+        .containers = {{.name = "c",
+                        .devices = {{.resource = "nvidia.com/gpu", .ids = {"GPU-0"}}}}}}},
       true, TestSet());
   EXPECT_FALSE(gpus.all);
   EXPECT_THAT(gpus.uuids, ElementsAre("GPU-0", "GPU-1", "GPU-2"));
@@ -36,9 +38,9 @@ TEST(DraPluginGpus, WhatThePluginOffersAndWhatPodsHold) {
 TEST(DraPluginGpus, WhatCannotBeToldIsAllOfThem) {
   // The plugin has just ended: its GPUs may be in use.
   EXPECT_TRUE(GpusOfPlugins({}, {}, true, TestSet()).Has("GPU-0"));
-  EXPECT_TRUE(GpusOfPlugins({{.resource = "nvidia.com/gpu", .ids = {"strange"}}}, {}, false,
-                            TestSet())
-                  .all);
+  EXPECT_TRUE(
+      GpusOfPlugins({{.resource = "nvidia.com/gpu", .ids = {"strange"}}}, {}, false, TestSet())
+          .all);
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ class SliceStore final : public kube::WatchSink {
   // All slices that existed at the start are known.
   [[nodiscard]] bool synced() const;
 
-  // Brings the API server's slices to the wanted ones, with a request for each that differs. Blocks.
-  // True: something was written. kConflict, kNotFound: somebody else wrote; look again.
+  // Brings the API server's slices to the wanted ones, with a request for each that differs.
+  // Blocks. True: something was written. kConflict, kNotFound: somebody else wrote; look again.
   // kUnsupported: the API server dropped fields.
   Result<bool> Publish(kube::Client& client, const SliceOwner& owner,
                        const std::vector<Device>& devices);

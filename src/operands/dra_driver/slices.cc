@@ -18,9 +18,8 @@ namespace {
 constexpr size_t kDevicesInSlice = 128;  // resource.k8s.io/v1, without taints and counters
 
 std::vector<Json> Divided(const std::vector<Device>& devices) {
-  std::vector<Json> parts(std::max<size_t>((devices.size() + kDevicesInSlice - 1) / kDevicesInSlice,
-                                           1),
-                          Json::array());
+  std::vector<Json> parts(
+      std::max<size_t>((devices.size() + kDevicesInSlice - 1) / kDevicesInSlice, 1), Json::array());
   for (size_t at = 0; at < devices.size(); ++at) {
     parts[at / kDevicesInSlice].push_back(devices[at].published);
   }
@@ -28,12 +27,10 @@ std::vector<Json> Divided(const std::vector<Device>& devices) {
 }
 
 Json SpecOf(const SliceOwner& owner, Json devices, long long generation, size_t count) {
-  Json spec = {{"driver", names::kGpuDraDriver},
-               {"nodeName", owner.node},
-               {"pool",
-                {{"name", owner.node},
-                 {"generation", generation},
-                 {"resourceSliceCount", count}}}};
+  Json spec = {
+      {"driver", names::kGpuDraDriver},
+      {"nodeName", owner.node},
+      {"pool", {{"name", owner.node}, {"generation", generation}, {"resourceSliceCount", count}}}};
   if (!devices.empty()) {
     spec["devices"] = std::move(devices);
   }
@@ -72,7 +69,8 @@ SlicePlan PlanSlices(const SliceOwner& owner, const std::vector<Device>& devices
     if (at >= stored.size()) {
       plan.created.push_back(NewSlice(owner, at));
       plan.created.back()["spec"] = std::move(spec);
-    } else if (const Json* present = At(stored[at], "spec"); present == nullptr || *present != spec) {
+    } else if (const Json* present = At(stored[at], "spec");
+               present == nullptr || *present != spec) {
       plan.replaced.push_back(stored[at]);
       plan.replaced.back()["spec"] = std::move(spec);
     }

@@ -15,6 +15,7 @@ std::vector<Device> Some(size_t count) {
   std::vector<Device> devices;
   for (size_t at = 0; at < count; ++at) {
     devices.push_back({.name = "gpu-" + std::to_string(at),
+                       .uuid = "",
                        .published = {{"name", "gpu-" + std::to_string(at)}}});
   }
   return devices;
@@ -50,7 +51,7 @@ TEST(DraSlices, WithoutDevicesASliceSaysThatTheDriverRuns) {
 }
 
 TEST(DraSlices, NothingChangedNothingWritten) {
-  for (const size_t count : {0, 2, 128, 129, 300}) {
+  for (const size_t count : {0U, 2U, 128U, 129U, 300U}) {
     EXPECT_TRUE(PlanSlices(kOwner, Some(count), After(PlanSlices(kOwner, Some(count), {}))).empty())
         << count;
   }

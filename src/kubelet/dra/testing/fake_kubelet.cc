@@ -92,10 +92,9 @@ Status TellRegistered(const std::string& registration_socket, const std::string&
 
 Result<std::vector<PreparedDevice>> AskPrepare(const std::string& socket,
                                                const std::string& version, const Claim& claim) {
-  TRY_ASSIGN(
-      const std::string bytes,
-      AskAny(socket, Method(version, "NodePrepareResources"),
-             RequestFor<message::NodePrepareResourcesRequest>(claim).SerializeAsString()));
+  TRY_ASSIGN(const std::string bytes,
+             AskAny(socket, Method(version, "NodePrepareResources"),
+                    RequestFor<message::NodePrepareResourcesRequest>(claim).SerializeAsString()));
   message::NodePrepareResourcesResponse response;
   CHECK(response.ParseFromString(bytes));
   CHECK(response.claims_size() == 1 && response.claims().contains(claim.uid));
@@ -105,19 +104,19 @@ Result<std::vector<PreparedDevice>> AskPrepare(const std::string& socket,
   }
   std::vector<PreparedDevice> devices;
   for (const auto& device : one.devices()) {
-    devices.push_back({.requests = {device.request_names().begin(), device.request_names().end()},
-                       .pool = device.pool_name(),
-                       .device = device.device_name(),
-                       .cdi_ids = {device.cdi_device_ids().begin(), device.cdi_device_ids().end()}});
+    devices.push_back(
+        {.requests = {device.request_names().begin(), device.request_names().end()},
+         .pool = device.pool_name(),
+         .device = device.device_name(),
+         .cdi_ids = {device.cdi_device_ids().begin(), device.cdi_device_ids().end()}});
   }
   return devices;
 }
 
 Status AskUnprepare(const std::string& socket, const std::string& version, const Claim& claim) {
-  TRY_ASSIGN(
-      const std::string bytes,
-      AskAny(socket, Method(version, "NodeUnprepareResources"),
-             RequestFor<message::NodeUnprepareResourcesRequest>(claim).SerializeAsString()));
+  TRY_ASSIGN(const std::string bytes,
+             AskAny(socket, Method(version, "NodeUnprepareResources"),
+                    RequestFor<message::NodeUnprepareResourcesRequest>(claim).SerializeAsString()));
   message::NodeUnprepareResourcesResponse response;
   CHECK(response.ParseFromString(bytes));
   CHECK(response.claims_size() == 1 && response.claims().contains(claim.uid));

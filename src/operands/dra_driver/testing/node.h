@@ -81,10 +81,8 @@ inline Json TestClaim(const std::string& uid,
                       const Json& config = Json::array()) {
   Json list = Json::array();
   for (const auto& [request, device] : results) {
-    list.push_back({{"request", request},
-                    {"driver", "gpu.nvidia.com"},
-                    {"pool", "node"},
-                    {"device", device}});
+    list.push_back(
+        {{"request", request}, {"driver", "gpu.nvidia.com"}, {"pool", "node"}, {"device", device}});
   }
   return {{"metadata", {{"namespace", "ns"}, {"name", "name"}, {"uid", uid}}},
           {"status",
