@@ -7,8 +7,10 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
@@ -35,14 +37,21 @@ class Node:
         self.plane, self.build, self.folder, self.name = plane, build, folder, name
         folder.mkdir()
         self.root, self.log, self.cdi = folder / "root", folder / "log", folder / "cdi"
+        self.log.touch()
         machine(self.root, build, profile)
         for path in ("registry", "plugins", "device-plugins"):
             (folder / path).mkdir()
         plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name}})
         self.reg, self.sock = folder / f"registry/{DRIVER}-reg.sock", folder / f"plugins/{DRIVER}/dra.sock"
         self.checkpoint = folder / f"plugins/{DRIVER}/checkpoint.json"
-        self.kubelet = subprocess.Popen([build / "bin/fake_pod_resources", folder / "pods.sock", folder / "pods.json"])
-        self.process = None
+        self.process = self.kubelet = None
+        self.list_pods()
+
+    def list_pods(self) -> None:
+        """The kubelet's list of pods is served."""
+        self.kubelet = subprocess.Popen([self.build / "bin/fake_pod_resources", self.folder / "pods.sock",
+                                         self.folder / "pods.json"])
+        wait((self.folder / "pods.sock").exists, "the kubelet")
 
     def start(self, **environment) -> None:
         program = os.environ.get("PLUGIN_PROGRAM", str(self.build / "bin/gantry"))
@@ -75,7 +84,10 @@ class Node:
         return [one["name"] for item in slices for one in item["spec"].get("devices", [])] if slices else None
 
     def publishes(self, names: list[str]) -> None:
-        wait(lambda: self.devices() == names, f"{names}, not {self.devices()}: {self.text()}")
+        try:
+            wait(lambda: self.devices() == names, f"the devices {names}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; there are {self.devices()}; {self.text()}") from error
 
     def text(self) -> str:
         return self.log.read_text()
@@ -112,12 +124,13 @@ class Node:
 
 
 @pytest.fixture
-def node(plane, build, tmp_path, request):
+def node(plane, build, request):
     nodes = []
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="dra-"))  # a socket's path has room for 107 characters
 
     def make(profile: str = "8xa100-80", start: bool = True) -> Node:
         name = f"dra-{abs(hash(request.node.nodeid)) % 10**8}-{len(nodes)}"
-        nodes.append(Node(plane, build, tmp_path / name, name, profile))
+        nodes.append(Node(plane, build, folder / str(len(nodes)), name, profile))
         if start:
             nodes[-1].start()
         return nodes[-1]
@@ -125,13 +138,10 @@ def node(plane, build, tmp_path, request):
     yield make
     for one in nodes:
         one.close()
+    shutil.rmtree(folder)
 
 
 GPUS = [f"gpu-{minor}" for minor in range(8)]
-
-
-def writes(plane, node) -> list[str]:
-    return [one for one in plane.writes("gpu-kubelet-plugin") if node.name in one or one.endswith("/")]
 
 
 def test_the_nodes_gpus_are_published_and_come_back(plane, node):
@@ -253,8 +263,7 @@ def test_without_the_kubelets_word_nothing_is_published(node):
     one.start()
     wait(lambda: "trying again" in one.text(), "the complaint")
     assert one.devices() is None
-    one.kubelet = subprocess.Popen([one.build / "bin/fake_pod_resources", one.folder / "pods.sock",
-                                    one.folder / "pods.json"])
+    one.list_pods()
     one.publishes(GPUS)
 
 
