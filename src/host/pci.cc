@@ -70,10 +70,8 @@ std::string PcieRoot(const std::string& sys, const std::string& address) {
   const auto path =
       std::filesystem::canonical(JoinPath(JoinPath(sys, "bus/pci/devices"), address), error);
   for (const auto& part : path) {
-    if (const std::string name = part.string(); name.starts_with("pci")) {
-      if (name.find(':') != std::string::npos) {
-        return name;
-      }
+    if (part.string().starts_with("pci") && part.string().find(':') != std::string::npos) {
+      return part.string();
     }
   }
   return "";

@@ -324,6 +324,26 @@ def test_a_damaged_checkpoint_is_made_anew_from_the_claims(node):
     assert "already allocated" in one.prepare(other, "late")["error"]
 
 
+def test_without_the_hook_program_nothing_is_published(node):
+    one = node(start=False)
+    (one.root / "usr/bin/nvidia-ctk").rename(one.root / "usr/bin/later")
+    one.start()
+    wait(lambda: "the node has no program /usr/bin/nvidia-ctk" in one.text(), "the complaint")
+    assert one.devices() is None
+    (one.root / "usr/bin/later").rename(one.root / "usr/bin/nvidia-ctk")
+    one.publishes(GPUS)
+
+
+def test_a_node_that_is_made_anew_has_a_slice_of_its_own(plane, node):
+    one = node()
+    one.publishes(GPUS)
+    plane.call("DELETE", f"/api/v1/nodes/{one.name}")
+    uid = plane.call("POST", "/api/v1/nodes", {"metadata": {"name": one.name}})["metadata"]["uid"]
+    plane.call("DELETE", f"{SLICES}/{one.slices()[0]['metadata']['name']}")  # as garbage collection does
+    one.publishes(GPUS)
+    assert one.slices()[0]["metadata"]["ownerReferences"][0]["uid"] == uid
+
+
 def test_only_one_instance_runs(node):
     one = node()
     one.publishes(GPUS)

@@ -21,7 +21,7 @@ namespace {
 using kubelet::dra::Claim;
 using kubelet::dra::PreparedDevice;
 
-constexpr std::chrono::seconds kWait{30};
+constexpr std::chrono::seconds kWait{20};
 constexpr char kSuffix[] = ".yaml";
 
 std::string Prefix() { return container::CdiFileStem(kClaimCdiKind) + "_"; }
@@ -179,7 +179,8 @@ Result<std::vector<PreparedDevice>> Claims::TryPrepare(const Claim& claim) {
     const std::lock_guard lock(mutex_);
     if (const ClaimEntry* entry = completed()) {
       // An unpreparation that was cut off has removed the document.
-      if (!ReadFile(DocumentPath(claim.uid)).has_value()) {
+      TRY_ASSIGN(const host::FileInfo document, host::Inspect(DocumentPath(claim.uid)));
+      if (document.kind == host::FileKind::kAbsent) {
         TRY(WriteDocument(claim.uid, *entry));
       }
       return entry->devices;

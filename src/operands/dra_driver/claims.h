@@ -52,7 +52,7 @@ class Claims final : public kubelet::dra::ClaimHandler {
 
   [[nodiscard]] std::vector<kubelet::dra::Claim> Known() const;
 
-  // Waits half a minute for what is missing at the start, which the kubelet would wait longer for.
+  // Waits 20 seconds for what is missing at the start, which the kubelet would wait longer for.
   Result<std::vector<kubelet::dra::PreparedDevice>> Prepare(
       const kubelet::dra::Claim& claim) override;
   Status Unprepare(const kubelet::dra::Claim& claim) override;

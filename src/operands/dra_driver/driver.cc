@@ -29,9 +29,15 @@
 namespace gantry::dra_driver {
 namespace {
 
+// Gantry's hook program in the driver's folder, under the name by which it knows what to do.
+constexpr char kHookCopy[] = "nvidia-cdi-hook";
+
 constexpr kube::Kind kResourceClaim{"resource.k8s.io", "v1", "ResourceClaim", "resourceclaims",
                                     true};
 
+// A predecessor that was killed may take a moment to end; the lock tells nobody that it is free.
+constexpr std::chrono::seconds kLockWait{5};
+constexpr std::chrono::milliseconds kLockAgain{100};
 constexpr std::chrono::seconds kLookAgain{10};  // after GPUs could not be read
 constexpr std::chrono::seconds kFirstLookAgain{1};
 constexpr std::chrono::milliseconds kSettle{200};  // MIG devices are made one after the other
@@ -83,36 +89,52 @@ Status Driver::LockFolder() {
   if (!lock_.valid()) {
     return FailErrno("open " + path, errno);
   }
-  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Fail(ErrorKind::kUnavailable,
-                format("lock {}: another instance of the driver runs on this node", path));
+  const auto until = RealClock().Now() + kLockWait;
+  while (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    const std::array stop = {signals_.stop_fd()};
+    if (RealClock().Now() > until || host::WaitReadable(stop, RealClock().Now() + kLockAgain)[0]) {
+      return Fail(ErrorKind::kUnavailable,
+                  format("lock {}: another instance of the driver runs on this node", path));
+    }
   }
   return {};
 }
 
-Result<std::string> Driver::HookProgram() {
+Status Driver::CopyHook() const {
   if (!flags_.cdi_hook.empty()) {
-    return flags_.cdi_hook;
+    return {};
   }
   std::error_code error;
   const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string path = JoinPath(folder_, "nvidia-cdi-hook");
-  TRY(host::CopyFileAtomic(own.parent_path() / "gantry-runtime", path, 0755));
-  return path;
+  return host::CopyFileAtomic(own.parent_path() / "gantry-runtime", JoinPath(folder_, kHookCopy),
+                              0755);
+}
+
+// A document that names a program which does not exist would stop each container with a GPU.
+Result<container::HookProgram> Driver::FindHook() const {
+  if (flags_.cdi_hook.empty()) {
+    return container::HookProgram{.path = JoinPath(folder_, kHookCopy), .ours = true};
+  }
+  const std::string root = gpu::HostRoot(flags_.host_root);
+  const auto maker = container::MakerOfHook(root, flags_.cdi_hook);
+  // In this container's own root it can't be told.
+  if (maker == container::HookMaker::kAbsent && root != "/") {
+    return Fail(ErrorKind::kNotFound,
+                format("the node has no program {}, which the start of each container with a GPU "
+                       "calls; install NVIDIA's Container Toolkit on the node, or leave "
+                       "NVIDIA_CDI_HOOK_PATH empty",
+                       flags_.cdi_hook));
+  }
+  return container::HookProgram{.path = flags_.cdi_hook,
+                                .ours = maker == container::HookMaker::kGantry};
 }
 
 Status Driver::Start() {
   TRY(host::MakeDirectories(folder_, 0750));
   TRY(host::MakeDirectories(flags_.cdi_root));
   TRY(LockFolder());
-  TRY_ASSIGN(const std::string hook, HookProgram());
-  hook_ = {.path = hook,
-           .ours = flags_.cdi_hook.empty() ||
-                   container::MakerOfHook(gpu::HostRoot(flags_.host_root), hook) ==
-                       container::HookMaker::kGantry};
-  dev_root_here_ = gpu::DevRootHere(flags_.container_driver_root);
+  TRY(CopyHook());
   TRY(watcher_.Add(flags_.device_plugins));
-  TRY(watcher_.Add(gpu::CapabilityNodes(dev_root_here_), host::Watcher::For::kExistence));
   TRY_ASSIGN(auto config, kube::LoadConfig(flags_.kubeconfig));
   TRY_ASSIGN(client_, kube::Client::Create(std::move(config), {.component = kProgram,
                                                                .timeout = kRequestLimit,
@@ -227,6 +249,16 @@ void Driver::LookIfDue() {
   if (!IsDue(look_at_)) {
     return;
   }
+  // A driver container's root may come late.
+  std::string dev_root = gpu::DevRootHere(flags_.container_driver_root);
+  if (dev_root != dev_root_here_) {
+    dev_root_here_ = std::move(dev_root);
+    if (auto watched =
+            watcher_.Add(gpu::CapabilityNodes(dev_root_here_), host::Watcher::For::kExistence);
+        !watched.has_value()) {
+      log::Warning("{}", watched.error().message);
+    }
+  }
   if (dev_root_here_ != "/") {
     if (auto made = gpu::MirrorDeviceNodes(JoinPath(dev_root_here_, "dev"), "/dev");
         !made.has_value()) {
@@ -236,8 +268,9 @@ void Driver::LookIfDue() {
   monitor_->Look();
 }
 
-container::CdiInput Driver::DriverPlace() const {
+Result<container::CdiInput> Driver::DriverPlace() const {
   container::CdiInput input;
+  TRY_ASSIGN(input.hook, FindHook());
   const bool own_dev = dev_root_here_ == flags_.container_driver_root;
   input.driver.root = flags_.container_driver_root;
   input.driver.host_root = flags_.driver_root;
@@ -245,15 +278,19 @@ container::CdiInput Driver::DriverPlace() const {
   input.driver.host_dev_root = own_dev ? flags_.driver_root : "/";
   input.driver.sys_root = gpu::HostRoot(flags_.host_root);
   input.driver.run_root = input.driver.sys_root;
-  input.hook = hook_;
   return input;
+}
+
+Result<NodeGpus> Driver::Complete(const gpu::GpuSet& set) const {
+  TRY_ASSIGN(auto place, DriverPlace());
+  return FindNodeGpus(set, std::move(place));
 }
 
 void Driver::On(const gpu::GpusFound& found) {
   if (!found.set.failed.empty()) {
     look_at_ = RealClock().Now() + kLookAgain;
   }
-  auto node = FindNodeGpus(found.set, DriverPlace());
+  auto node = Complete(found.set);
   if (!node.has_value()) {
     On(gpu::GpusMissing{std::move(node).error()});
     return;
@@ -280,6 +317,13 @@ void Driver::On(const gpu::GpusChanged& /*changed*/) { look_at_ = RealClock().No
 
 void Driver::On(const gpu::WaitFailed& /*failed*/) {
   Soonest(look_at_, RealClock().Now() + kLookAgain);
+}
+
+void Driver::On(const SlicesChanged& /*changed*/) {
+  // Nodes that are made anew have another UID, and slices of the old one are deleted at once.
+  if (slices_.empty()) {
+    Soonest(ask_at_, RealClock().Now());
+  }
 }
 
 void Driver::On(const kubelet::dra::DraEvent& event) {

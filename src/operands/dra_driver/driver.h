@@ -44,8 +44,10 @@ class Driver {
 
   Status Start();
   Status LockFolder();
-  Result<std::string> HookProgram();
-  [[nodiscard]] container::CdiInput DriverPlace() const;
+  [[nodiscard]] Status CopyHook() const;
+  [[nodiscard]] Result<container::HookProgram> FindHook() const;
+  [[nodiscard]] Result<container::CdiInput> DriverPlace() const;
+  [[nodiscard]] Result<NodeGpus> Complete(const gpu::GpuSet& set) const;
   void Wait();
   void TakeMessages();
   void On(const gpu::GpusFound& found);
@@ -55,7 +57,7 @@ class Driver {
   void On(const gpu::XidEvent& /*event*/) {}
   void On(const gpu::Probed& /*probed*/) {}
   void On(const kubelet::dra::DraEvent& event);
-  void On(const SlicesChanged& /*changed*/) {}
+  void On(const SlicesChanged& changed);
 
   void LookIfDue();
   // The steps that need the API server or the kubelet; an error: again later.
@@ -78,7 +80,6 @@ class Driver {
   std::optional<Result<int>> exit_;
 
   std::string dev_root_here_;
-  container::HookProgram hook_;
   std::unique_ptr<kube::Client> client_;
   std::optional<SliceOwner> owner_;
   std::shared_ptr<const NodeGpus> gpus_;

@@ -44,6 +44,11 @@ bool SliceStore::synced() const {
   return synced_;
 }
 
+bool SliceStore::empty() const {
+  const std::lock_guard lock(mutex_);
+  return slices_.empty();
+}
+
 std::vector<Json> SliceStore::All() const {
   const std::lock_guard lock(mutex_);
   std::vector<Json> all;

@@ -28,6 +28,7 @@ class SliceStore final : public kube::WatchSink {
 
   // All slices that existed at the start are known.
   [[nodiscard]] bool synced() const;
+  [[nodiscard]] bool empty() const;
 
   // Brings the API server's slices to the wanted ones, with a request for each that differs.
   // Blocks. True: something was written. kConflict, kNotFound: somebody else wrote; look again.
