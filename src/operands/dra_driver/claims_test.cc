@@ -162,7 +162,7 @@ TEST_F(DraClaims, CutOffAnywhereItEndsTheSame) {
   }
 }
 
-TEST_F(DraClaims, ACutOffUnpreparationIsMadeWhole) {
+TEST_F(DraClaims, ACutOffUnpreparationIsRepaired) {
   ASSERT_TRUE(Start().Prepare(Named("u")));
   Claims& claims = *claims_;
   std::filesystem::remove(Document("u"));

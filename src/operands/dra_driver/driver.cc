@@ -35,7 +35,7 @@ constexpr char kHookCopy[] = "nvidia-cdi-hook";
 constexpr kube::Kind kResourceClaim{"resource.k8s.io", "v1", "ResourceClaim", "resourceclaims",
                                     true};
 
-// A predecessor that was killed may take a moment to end; the lock tells nobody that it is free.
+// A predecessor that was killed may take a moment to end; a free lock sends no event.
 constexpr std::chrono::seconds kLockWait{5};
 constexpr std::chrono::milliseconds kLockAgain{100};
 constexpr std::chrono::seconds kLookAgain{10};  // after GPUs could not be read
@@ -117,7 +117,7 @@ Result<container::HookProgram> Driver::FindHook() const {
   }
   const std::string root = gpu::HostRoot(flags_.host_root);
   const auto maker = container::MakerOfHook(root, flags_.cdi_hook);
-  // In this container's own root it can't be told.
+  // This container's own root does not show it.
   if (maker == container::HookMaker::kAbsent && root != "/") {
     return Fail(ErrorKind::kNotFound,
                 format("the node has no program {}, which the start of each container with a GPU "

@@ -12,7 +12,7 @@ namespace gantry::dra_driver {
 
 // The GPUs that a device plugin gives out, or has given out.
 struct PluginGpus {
-  bool all = false;             // it can't be told which: all of them
+  bool all = false;             // it is not known which: all of them
   std::set<std::string> uuids;  // of GPUs
 
   [[nodiscard]] bool Has(const std::string& gpu) const { return all || uuids.contains(gpu); }

@@ -15,7 +15,7 @@ TEST(DraPluginGpus, WithoutADevicePluginThereAreNone) {
   const PluginGpus gpus = GpusOfPlugins({}, {}, false, TestSet());
   EXPECT_EQ(gpus, PluginGpus());
   EXPECT_FALSE(gpus.Has("GPU-0"));
-  // Other vendors' devices are nobody's GPUs.
+  // Other vendors' devices are no GPUs of this node.
   EXPECT_EQ(
       GpusOfPlugins({{.resource = "example.com/nic", .ids = {"GPU-0"}}}, {}, false, TestSet()),
       PluginGpus());

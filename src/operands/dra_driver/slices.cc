@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which ResourceSlices does a node need, and what of the stored ones differs? A change in a slice
-// keeps the pool's generation; another number of slices raises it in all of them, so that nobody
-// takes the old ones and the new ones for one pool.
+// keeps the pool's generation; another number of slices raises it in all of them, so that no
+// scheduler takes the old ones and the new ones for one pool.
 #include "operands/dra_driver/slices.h"
 
 #include <algorithm>

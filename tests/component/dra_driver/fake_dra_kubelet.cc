@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One call of a kubelet to a driver: `info SOCKET`, `notify SOCKET [ERROR]`, `prepare VERSION
-// SOCKET NAMESPACE UID NAME`, `unprepare VERSION SOCKET NAMESPACE UID NAME`. Prints the answer as
+// SOCKET NAMESPACE UID NAME`, `unprepare VERSION SOCKET NAMESPACE UID NAME`. Prints the response as
 // JSON, or
 // {"error": ...}.
 #include <cstdio>
