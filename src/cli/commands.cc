@@ -12,6 +12,7 @@
 #include "operands/cuda_toolkit/cuda_toolkit.h"
 #include "operands/device_plugin/device_plugin.h"
 #include "operands/device_plugin/mps_control_daemon/mps_control_daemon.h"
+#include "operands/dra_driver/dra_driver.h"
 #include "operands/driver/driver.h"
 #include "operands/driver/driver_manager/driver_manager.h"
 #include "operands/gpu_features/gpu_features.h"
@@ -33,7 +34,7 @@ constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
 constexpr std::array<std::string_view, 1> kMigManagerNames = {"mig-manager"};
 
-constexpr std::array<Command, 23> kCommands = {{
+constexpr std::array<Command, 24> kCommands = {{
     {"doctor",
      {},
      "reports what is wrong with a cluster's GPUs, and what to do",
@@ -81,6 +82,10 @@ constexpr std::array<Command, 23> kCommands = {{
      {},
      "registers this node's GPUs with its kubelet",
      device_plugin::RunDevicePlugin},
+    {"gpu-kubelet-plugin",
+     {},
+     "offers this node's GPUs to resource claims (dynamic resource allocation)",
+     dra_driver::RunDraDriver},
     {"mps-control-daemon",
      {},
      "runs the MPS control daemons of the GPUs that this node shares",

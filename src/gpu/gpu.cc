@@ -15,7 +15,11 @@ Gpu FromNvml(const nvml::Device& device) {
           .memory_mib = device.memory_bytes >> 20U,
           .mig_enabled = device.mig == nvml::MigMode::kEnabled,
           .mig_devices = device.mig_devices,
-          .coherent = device.coherent};
+          .coherent = device.coherent,
+          .brand = device.brand,
+          .compute_minor = device.compute_minor,
+          .memory_bytes = device.memory_bytes,
+          .addressing_mode = device.addressing_mode};
 }
 
 }  // namespace gantry::gpu

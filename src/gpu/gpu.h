@@ -26,6 +26,10 @@ struct Gpu {
   // requested.
   std::vector<std::vector<std::string>> mig_nodes = {};
   std::optional<bool> coherent = {};  // of the CPU's memory; nullopt: not known
+  std::string brand = {};             // "tesla", "geforce", ...; "unknown"
+  int compute_minor = 0;
+  uint64_t memory_bytes = 0;         // 0: the driver does not report it
+  std::string addressing_mode = {};  // "None", "HMM", "ATS"; empty: the driver does not report it
   bool operator==(const Gpu&) const = default;
 };
 

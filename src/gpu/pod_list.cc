@@ -115,4 +115,16 @@ Result<std::vector<kubelet::PodResources>> ListPods(const std::string& socket,
   return ParsePodList(message);
 }
 
+Result<std::vector<kubelet::ContainerDevices>> ListAllocatable(const std::string& socket,
+                                                               std::chrono::milliseconds limit) {
+  TRY_ASSIGN(const std::string message,
+             container::CallUnary(socket, "/v1.PodResourcesLister/GetAllocatableResources", "",
+                                  limit, kMost));
+  std::vector<kubelet::ContainerDevices> all;
+  TRY(EachField(message, [&](uint64_t number, std::string_view content) -> Status {
+    return number == 1 ? ReadDevices(content, all.emplace_back()) : Status();
+  }));
+  return all;
+}
+
 }  // namespace gantry::gpu

@@ -17,6 +17,10 @@ namespace gantry::gpu {
 Result<std::vector<kubelet::PodResources>> ListPods(const std::string& socket,
                                                     std::chrono::milliseconds limit);
 
+// Every device that the kubelet can allocate from device plugins, in use or not; as ListPods.
+Result<std::vector<kubelet::ContainerDevices>> ListAllocatable(const std::string& socket,
+                                                               std::chrono::milliseconds limit);
+
 // The answer's message (v1.ListPodResourcesResponse). kInternal: it is broken.
 Result<std::vector<kubelet::PodResources>> ParsePodList(std::string_view message);
 

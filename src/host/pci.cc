@@ -65,4 +65,16 @@ Result<std::vector<PciFunction>> ListPci(const std::string& sys) {
   return functions;
 }
 
+std::string PcieRoot(const std::string& sys, const std::string& address) {
+  std::error_code error;
+  const auto path =
+      std::filesystem::canonical(JoinPath(JoinPath(sys, "bus/pci/devices"), address), error);
+  for (const auto& part : path) {
+    if (part.string().starts_with("pci") && part.string().find(':') != std::string::npos) {
+      return part.string();
+    }
+  }
+  return "";
+}
+
 }  // namespace gantry::host

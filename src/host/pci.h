@@ -31,4 +31,7 @@ struct PciFunction {
 // be read (it was just unplugged) is left out. Empty without a PCI bus.
 Result<std::vector<PciFunction>> ListPci(const std::string& sys);
 
+// The PCIe root complex that a function is below, "pci0000:3a"; empty: sysfs does not show one.
+std::string PcieRoot(const std::string& sys, const std::string& address);
+
 }  // namespace gantry::host

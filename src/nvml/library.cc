@@ -97,6 +97,15 @@ void ReadIdentity(const Symbols& symbols, nvmlDevice_t handle, Device& device) {
   device.brand = BrandName(brand);
 }
 
+std::string AddressingMode(const Symbols& symbols, nvmlDevice_t handle) {
+  constexpr std::array kNames = {"None", "HMM", "ATS"};
+  GantryNvmlAddressingMode mode{kAddressingModeVersion, 0};
+  return Call(symbols.nvmlDeviceGetAddressingMode, handle, &mode) == NVML_SUCCESS &&
+                 mode.value < kNames.size()
+             ? kNames[mode.value]
+             : "";
+}
+
 void ReadAbilities(const Symbols& symbols, nvmlDevice_t handle, Device& device) {
   nvmlMemory_t memory{};
   if (Call(symbols.nvmlDeviceGetMemoryInfo, handle, &memory) == NVML_SUCCESS) {
@@ -115,6 +124,7 @@ void ReadAbilities(const Symbols& symbols, nvmlDevice_t handle, Device& device) 
   }
   device.fabric = ReadFabric(symbols, handle);
   device.coherent = IsCoherent(symbols, handle);
+  device.addressing_mode = AddressingMode(symbols, handle);
 }
 
 // Fills device; the error is that of the first failed call that identifies the GPU.

@@ -38,13 +38,22 @@ std::map<unsigned, unsigned> ReadProfiles(const Symbols& symbols, nvmlDevice_t g
   return profiles;
 }
 
-std::string Suffix(const Symbols& symbols, nvmlDevice_t gpu, nvmlDevice_t handle,
-                   const std::map<unsigned, unsigned>& profiles, unsigned gpu_instance) {
+std::optional<MigPlace> Place(const Symbols& symbols, nvmlDevice_t gpu, unsigned gpu_instance) {
   nvmlGpuInstance_t instance = nullptr;
   nvmlGpuInstanceInfo_t info{};
-  if (Call(symbols.nvmlDeviceGetGpuInstanceById, gpu, gpu_instance, &instance) == NVML_SUCCESS &&
-      Call(symbols.nvmlGpuInstanceGetInfo, instance, &info) == NVML_SUCCESS) {
-    if (const auto profile = profiles.find(info.profileId); profile != profiles.end()) {
+  if (Call(symbols.nvmlDeviceGetGpuInstanceById, gpu, gpu_instance, &instance) != NVML_SUCCESS ||
+      Call(symbols.nvmlGpuInstanceGetInfo, instance, &info) != NVML_SUCCESS) {
+    return std::nullopt;
+  }
+  return MigPlace{
+      .profile_id = info.profileId, .start = info.placement.start, .size = info.placement.size};
+}
+
+std::string Suffix(const Symbols& symbols, nvmlDevice_t handle,
+                   const std::map<unsigned, unsigned>& profiles,
+                   const std::optional<MigPlace>& place) {
+  if (place.has_value()) {
+    if (const auto profile = profiles.find(place->profile_id); profile != profiles.end()) {
       return std::string(MigSuffix(profile->second));
     }
   }
@@ -112,8 +121,9 @@ Status ReadMigDevices(const Symbols& symbols, nvmlDevice_t gpu, Device& device) 
     if (code != NVML_SUCCESS) {
       return FailNvml("read", who, code);
     }
+    mig.place = Place(symbols, gpu, mig.gpu_instance);
     mig.profile = MigProfileName(mig.attributes, device.memory_bytes,
-                                 Suffix(symbols, gpu, handle, profiles, mig.gpu_instance));
+                                 Suffix(symbols, handle, profiles, mig.place));
     device.mig_devices.push_back(std::move(mig));
   }
   return {};

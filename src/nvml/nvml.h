@@ -57,6 +57,14 @@ struct MigAttributes {
   bool operator==(const MigAttributes&) const = default;
 };
 
+// Where the GPU instance of a MIG device is.
+struct MigPlace {
+  unsigned profile_id = 0;  // the driver's own id of the GPU instance's profile
+  unsigned start = 0;       // its first memory slice
+  unsigned size = 0;        // memory slices
+  bool operator==(const MigPlace&) const = default;
+};
+
 // A compute instance of a GPU in MIG mode: the device that a container gets.
 struct MigDevice {
   unsigned index = 0;             // NVML's, among those of its GPU; there may be gaps
@@ -65,6 +73,7 @@ struct MigDevice {
   unsigned gpu_instance = 0;      // ids as /proc/driver/nvidia-caps/mig-minors has them:
   unsigned compute_instance = 0;  // gpu<minor of the GPU>/gi<gpu_instance>/ci<compute_instance>
   MigAttributes attributes;
+  std::optional<MigPlace> place = {};  // nullopt: this process may not read it
   bool operator==(const MigDevice&) const = default;
 };
 
@@ -85,6 +94,7 @@ struct Device {
   // Whether it reads the CPU's memory by the CPU's own page tables (ATS, as on GH200); nullopt: not
   // reported.
   std::optional<bool> coherent;
+  std::string addressing_mode;  // "None", "HMM", "ATS"; empty: the driver does not report it
   bool operator==(const Device&) const = default;
 };
 

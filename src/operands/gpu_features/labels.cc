@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "gpu/architecture.h"
 #include "gpu/for_containers.h"
 #include "gpu/products.h"
 #include "operands/gpu_features/resource_labels.h"
@@ -46,32 +47,11 @@ void AddVersions(const Facts& facts, LabelMap& labels) {
   labels[names::kCudaRuntimeVersionFull] = format("{}.{}", major, minor);
 }
 
+// "ada-lovelace".
 std::string Family(int major, int minor) {
-  switch (major) {
-    case 1:
-      return "tesla";
-    case 2:
-      return "fermi";
-    case 3:
-      return "kepler";
-    case 5:
-      return "maxwell";
-    case 6:
-      return "pascal";
-    case 7:
-      return minor < 5 ? "volta" : "turing";
-    case 8:
-      return minor < 9 ? "ampere" : "ada-lovelace";
-    case 9:
-      return "hopper";
-    case 10:
-    case 12:
-      return "blackwell";
-    case 13:
-      return "rubin";
-    default:
-      return "undefined";
-  }
+  std::string family = Lower(gpu::Architecture(major, minor));
+  std::ranges::replace(family, ' ', '-');
+  return family.empty() ? "undefined" : family;
 }
 
 // The GPUs that the product labels describe.

@@ -2,7 +2,8 @@
 // The kubelet's list of pods and their devices, from a file that the test writes: argv[1] is the
 // socket, argv[2] the file, [{"namespace", "name", "container", "resource", "ids", "claims"}], a
 // claim being {"claim", "pool", "device"}. While the file says "slow", a call takes as long as the
-// caller waits. Each call adds a byte to the file argv[2].calls.
+// caller waits. Each call adds a byte to the file argv[2].calls. The devices that it can allocate
+// are in the file argv[2].allocatable, [{"resource", "ids"}]; without it there are none.
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -44,6 +45,21 @@ class Lister final : public v1::PodResourcesLister::Service {
         device->set_device_name(TextAt(claim, "device"));
       }
       auto* devices = container->add_devices();
+      devices->set_resource_name(TextAt(one, "resource"));
+      for (const std::string& id : TextsAt(one, "ids")) {
+        devices->add_device_ids(id);
+      }
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetAllocatableResources(grpc::ServerContext* /*context*/,
+                                       const v1::AllocatableResourcesRequest* /*request*/,
+                                       v1::AllocatableResourcesResponse* response) override {
+    const Json all =
+        ParseJson(ReadFile(file_ + ".allocatable").value_or("[]")).value_or(Json::array());
+    for (const Json& one : all) {
+      auto* devices = response->add_devices();
       devices->set_resource_name(TextAt(one, "resource"));
       for (const std::string& id : TextsAt(one, "ids")) {
         devices->add_device_ids(id);
