@@ -73,6 +73,7 @@ void AllowInstances(Symbols& symbols) {
   };
   symbols.nvmlGpuInstanceGetInfo = [](nvmlGpuInstance_t instance, nvmlGpuInstanceInfo_t* out) {
     out->profileId = IndexOf(instance) == kMedia ? 20 : 9;
+    out->placement = {.start = static_cast<unsigned>(IndexOf(instance)), .size = 2};
     return NVML_SUCCESS;
   };
   symbols.nvmlDeviceGetGpuInstanceProfileInfo = [](nvmlDevice_t, unsigned profile,
@@ -114,6 +115,12 @@ TEST(ReadMigDevices, LeavesOutGapsAndWhatWasDestroyedMeanwhile) {
   AllowInstances(symbols);
   Device device = A100();
   ASSERT_TRUE(ReadMigDevices(symbols, Gpu(), device).has_value());
+  ASSERT_EQ(device.mig_devices.size(), 2);
+  EXPECT_EQ(device.mig_devices[0].place, (MigPlace{.profile_id = 9, .start = 0, .size = 2}));
+  EXPECT_EQ(device.mig_devices[1].place, (MigPlace{.profile_id = 20, .start = kMedia, .size = 2}));
+  for (MigDevice& mig : device.mig_devices) {
+    mig.place.reset();
+  }
   ExpectBoth(device.mig_devices);
 }
 

@@ -10,9 +10,9 @@
 
 #include <array>
 #include <cerrno>
-#include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/paths.h"
 #include "kubelet/dra/call_server.h"
@@ -36,10 +36,7 @@ class DraPlugin::Impl {
         wake_(std::move(wake)),
         server_([this](std::string_view method, const std::string& request) {
           return AnswerCall(calls_, method, request);
-        }) {
-    places_[0] = {.folder = options_.folder, .name = kServiceSocket, .socket = {}};
-    places_[1] = {.folder = options_.registry, .name = options_.driver + "-reg.sock", .socket = {}};
-  }
+        }) {}
 
   ~Impl() {
     if (thread_.joinable()) {
@@ -50,13 +47,8 @@ class DraPlugin::Impl {
   }
 
   Status Start() {
-    for (Place& place : places_) {
-      if (inotify_add_watch(inotify_.get(), place.folder.c_str(),
-                            IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR) < 0) {
-        return FailErrno("watch " + place.folder, errno);
-      }
-      TRY(Listen(place));
-    }
+    TRY(Serve(options_.folder, kServiceSocket));
+    TRY(Serve(options_.registry, options_.driver + "-reg.sock"));
     thread_ = std::thread([this] { Run(); });
     return {};
   }
@@ -65,12 +57,17 @@ class DraPlugin::Impl {
   struct Place {
     std::string folder;
     std::string name;
-    std::optional<PluginSocket> socket;
+    PluginSocket socket;
     bool superseded = false;
   };
 
-  static Status Listen(Place& place) {
-    TRY_ASSIGN(place.socket, PluginSocket::Listen(place.folder, place.name));
+  Status Serve(const std::string& folder, const std::string& name) {
+    if (inotify_add_watch(inotify_.get(), folder.c_str(),
+                          IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR) < 0) {
+      return FailErrno("watch " + folder, errno);
+    }
+    TRY_ASSIGN(auto socket, PluginSocket::Listen(folder, name));
+    places_.push_back({.folder = folder, .name = name, .socket = std::move(socket)});
     return {};
   }
 
@@ -82,8 +79,8 @@ class DraPlugin::Impl {
     for (;;) {
       std::array waits = {pollfd{.fd = wake_.get(), .events = POLLIN, .revents = 0},
                           pollfd{.fd = inotify_.get(), .events = POLLIN, .revents = 0},
-                          pollfd{.fd = places_[0].socket->fd(), .events = POLLIN, .revents = 0},
-                          pollfd{.fd = places_[1].socket->fd(), .events = POLLIN, .revents = 0}};
+                          pollfd{.fd = places_[0].socket.fd(), .events = POLLIN, .revents = 0},
+                          pollfd{.fd = places_[1].socket.fd(), .events = POLLIN, .revents = 0}};
       if (poll(waits.data(), waits.size(), -1) < 0) {
         CHECK(errno == EINTR);
         continue;
@@ -92,7 +89,7 @@ class DraPlugin::Impl {
         return;
       }
       for (const Place& place : places_) {
-        for (int fd = place.socket->Accept(); fd >= 0; fd = place.socket->Accept()) {
+        for (int fd = place.socket.Accept(); fd >= 0; fd = place.socket.Accept()) {
           server_.Adopt(fd);
         }
       }
@@ -116,15 +113,17 @@ class DraPlugin::Impl {
       }
     }
     for (Place& place : places_) {
-      const OwnSocket own = place.socket->Look();
+      const OwnSocket own = place.socket.Look();
       if (!std::exchange(place.superseded, own == OwnSocket::kForeign) && place.superseded) {
         Tell(What::kSuperseded);
       }
       if (own == OwnSocket::kAbsent) {
-        if (auto listening = Listen(place); !listening.has_value()) {
-          Tell(What::kFailed, std::move(listening).error());
+        auto socket = PluginSocket::Listen(place.folder, place.name);
+        if (!socket.has_value()) {
+          Tell(What::kFailed, std::move(socket).error());
           return false;
         }
+        place.socket = *std::move(socket);
       }
     }
     return true;
@@ -143,7 +142,7 @@ class DraPlugin::Impl {
                             Tell(What::kRegisterFailed, std::move(status).error());
                           }
                         }};
-  std::array<Place, 2> places_;
+  std::vector<Place> places_;  // the service, then the registration
   CallServer server_;
   std::thread thread_;
 };

@@ -67,6 +67,7 @@ Status Claims::Save() const {
 
 Result<bool> Claims::WriteDocument(const std::string& uid, const ClaimEntry& entry) const {
   std::vector<std::string> names;
+  names.reserve(entry.devices.size());
   for (const PreparedDevice& device : entry.devices) {
     names.push_back(device.device);
   }
@@ -144,6 +145,7 @@ Status Claims::RemoveOrphans() {
 std::vector<Claim> Claims::Known() const {
   const std::lock_guard lock(mutex_);
   std::vector<Claim> known;
+  known.reserve(checkpoint_.claims.size());
   for (const auto& [uid, entry] : checkpoint_.claims) {
     known.push_back({.ns = entry.ns, .uid = uid, .name = entry.name});
   }

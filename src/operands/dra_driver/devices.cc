@@ -96,9 +96,9 @@ std::string InName(std::string profile) {
   return profile;
 }
 
-Device MigDevice(const gpu::Gpu& gpu, size_t at, size_t mig_at, Json attributes) {
+Device MigDevice(const gpu::Gpu& gpu, size_t at, size_t mig_at, const nvml::MigPlace& place,
+                 Json attributes) {
   const nvml::MigDevice& mig = gpu.mig_devices[mig_at];
-  const nvml::MigPlace& place = *mig.place;
   const nvml::MigAttributes& has = mig.attributes;
   Device device{.name = format("gpu-{}-mig-{}-{}-{}", gpu.minor, InName(mig.profile),
                                place.profile_id, place.start),
@@ -154,6 +154,7 @@ const Device* Devices::Find(std::string_view name) const {
 Devices DevicesOf(const gpu::GpuSet& set, const std::map<std::string, std::string>& pcie_roots) {
   Devices result;
   std::vector<size_t> order;
+  order.reserve(set.gpus.size());
   for (size_t at = 0; at < set.gpus.size(); ++at) {
     order.push_back(at);
   }
@@ -175,21 +176,21 @@ Devices DevicesOf(const gpu::GpuSet& set, const std::map<std::string, std::strin
       result.left_out.push_back(
           format("GPU {}: it is in MIG mode and has no MIG device", gpu.index));
     }
-    std::vector<size_t> places;
+    std::vector<std::pair<nvml::MigPlace, size_t>> placed;
+    placed.reserve(gpu.mig_devices.size());
     for (size_t mig_at = 0; mig_at < gpu.mig_devices.size(); ++mig_at) {
       const nvml::MigDevice& mig = gpu.mig_devices[mig_at];
       if (std::string why = Objection(mig); !why.empty()) {
         result.left_out.push_back(format("MIG device {}: {}", mig.uuid, why));
       } else {
-        places.push_back(mig_at);
+        placed.emplace_back(mig.place.value_or(nvml::MigPlace{}), mig_at);
       }
     }
-    std::ranges::sort(places, {}, [&gpu](size_t mig_at) {
-      const nvml::MigPlace& place = *gpu.mig_devices[mig_at].place;
-      return std::tuple(place.profile_id, place.start);
+    std::ranges::sort(placed, {}, [](const auto& one) {
+      return std::tuple(one.first.profile_id, one.first.start);
     });
-    for (const size_t mig_at : places) {
-      result.devices.push_back(MigDevice(gpu, at, mig_at, common));
+    for (const auto& [place, mig_at] : placed) {
+      result.devices.push_back(MigDevice(gpu, at, mig_at, place, common));
     }
   }
   return result;

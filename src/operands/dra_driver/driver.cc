@@ -426,7 +426,7 @@ Status Driver::Publish() {
   for (const gpu::FailedGpu& failed : gpus_->set.failed) {
     left_out.push_back(format("GPU {}: it can't be read: {}", failed.index, failed.reason));
   }
-  TRY_ASSIGN(const bool written, slices_.Publish(*client_, *owner_, devices));
+  TRY_ASSIGN(const bool written, slices_.Publish(*client_, owner_, devices));
   if (written) {
     log::Info("{} devices are published", devices.size());
   }

@@ -83,7 +83,7 @@ class Driver {
 
   std::string dev_root_here_;
   std::unique_ptr<kube::Client> client_;
-  std::optional<SliceOwner> owner_;
+  SliceOwner owner_;  // known once the kubelet was asked
   std::shared_ptr<const NodeGpus> gpus_;
   PluginGpus plugin_gpus_;
   std::vector<std::string> left_out_;  // already reported

@@ -52,6 +52,7 @@ bool SliceStore::empty() const {
 std::vector<Json> SliceStore::All() const {
   const std::lock_guard lock(mutex_);
   std::vector<Json> all;
+  all.reserve(slices_.size());
   for (const auto& [name, slice] : slices_) {
     all.push_back(slice);
   }
