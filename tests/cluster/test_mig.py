@@ -63,6 +63,9 @@ def test_under_mixed_each_profile_is_a_resource(bed, node):
         offered(bed, node, "nvidia.com/gpu", 0)
     finally:
         bed.patch_policy({"mig": {"strategy": "single"}})
+        wait_for("the plugin of the strategy single", lambda: bed.allocatable(node, "nvidia.com/mig-2g.20gb") == 0, 60)
+        # Else it lists the resources that are no more for five minutes, as unhealthy.
+        bed.do("restart", "kubelet", node)
 
 
 def test_who_uses_a_gpu_is_named_and_not_cut_off(bed, node):
