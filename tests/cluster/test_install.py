@@ -53,7 +53,6 @@ def test_the_policy_says_what_is_there_and_what_is_not(bed):
     assert conditions["Ready"]["status"] == "True" and conditions["Ready"]["reason"] == "Reconciled"
     assert conditions["Error"]["status"] == "False"
     operands = {o["name"]: o for o in status["operands"]}
-    assert operands["state-driver"]["state"] == "disabled", operands["state-driver"]
     assert operands["state-mig-manager"]["state"] == "ready", operands["state-mig-manager"]
     assert operands["state-dcgm-exporter"]["state"] == "ready", operands["state-dcgm-exporter"]
 

@@ -40,7 +40,8 @@ def test_a_label_divides_the_gpus_of_one_node(bed, node):
     other = next(name for name in bed.nodes() if name != node)
     ask(bed, node, "all-1g.10gb")
     offered(bed, node, "nvidia.com/gpu", 56)
-    wait_for("labels", lambda: bed.labels(node).get("nvidia.com/gpu.product", "").endswith("-MIG-1g.10gb"), 30)
+    # GPU feature discovery looks once a minute.
+    wait_for("labels", lambda: bed.labels(node).get("nvidia.com/gpu.product", "").endswith("-MIG-1g.10gb"), 90)
     assert bed.allocatable(other) == 8
     bed.apply(bed.gpu_pod("divided", 1, "nvidia-smi -L", node))
     bed.wait_phase("divided", "Succeeded", 60)
@@ -62,6 +63,9 @@ def test_under_mixed_each_profile_is_a_resource(bed, node):
         offered(bed, node, "nvidia.com/gpu", 0)
     finally:
         bed.patch_policy({"mig": {"strategy": "single"}})
+        wait_for("the plugin of the strategy single", lambda: bed.allocatable(node, "nvidia.com/mig-2g.20gb") == 0, 60)
+        # Else it lists the resources that are no more for five minutes, as unhealthy.
+        bed.do("restart", "kubelet", node)
 
 
 def test_who_uses_a_gpu_is_named_and_not_cut_off(bed, node):
