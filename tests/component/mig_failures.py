@@ -46,7 +46,7 @@ def test_killed_at_any_time(beside):
     for turn in range(KILLS):
         chosen = order.choice([layout for layout in LAYOUTS if layout != chosen])
         here.ask(chosen)
-        time.sleep(order.uniform(0, 1.2))
+        time.sleep(order.uniform(0, 0.5))
         cut_off += here.machine.journal.exists()
         here.end(signal.SIGKILL)
         if turn % 4 == 3:  # the plugin too

@@ -31,10 +31,11 @@ void Plugin::TakeOwners() {
     return;
   }
   owners_known_ = true;
-  if (!taken->has_value()) {
+  const std::optional<gpu::Owners>& now = *taken;
+  if (!now.has_value()) {
     return;
   }
-  const gpu::Owners before = std::exchange(owners_, **taken);
+  const gpu::Owners before = std::exchange(owners_, *now);
   for (const auto& [uuid, owner] : owners_) {
     if (!before.contains(uuid)) {
       log::Info("GPU {} is withdrawn: {}: {}", uuid, owner.program, owner.reason);

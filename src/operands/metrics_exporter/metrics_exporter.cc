@@ -231,15 +231,16 @@ void Exporter::FollowDriver() {
 
 // Values stay as they are while the driver is closed here: it takes a second or two.
 void Exporter::FollowOwners() {
-  const auto owners = owners_reader_.Take();
-  if (!owners) {
-    log::Warning("{}; metrics are read as before", owners.error().message);
+  const auto taken = owners_reader_.Take();
+  if (!taken) {
+    log::Warning("{}; metrics are read as before", taken.error().message);
     return;
   }
-  if (!owners->has_value()) {
+  const std::optional<gpu::Owners>& owners = *taken;
+  if (!owners.has_value()) {
     return;
   }
-  const bool kept_off = std::exchange(keeps_off_, gpu::AnyExclusive(**owners));
+  const bool kept_off = std::exchange(keeps_off_, gpu::AnyExclusive(*owners));
   if (keeps_off_ && monitor_ != nullptr) {
     monitor_->CloseDriver();
     return;
