@@ -392,17 +392,20 @@ void Exporter::On(gpu::WaitFailed& failed) {
 
 void Exporter::On(gpu::XidEvent& event) { Count(xids_.FromDriver(event, RealClock().Now())); }
 
+// No scrape sees what is not in the file yet: a counter that was served never goes back.
 void Exporter::Count(const std::vector<SourcedXid>& xids) {
+  const std::lock_guard lock(mutex_);
   for (const SourcedXid& xid : xids) {
     log::Warning("XID {} on GPU {}: {}", xid.xid, xid.uuid, XidText(xid.xid));
-    const std::lock_guard lock(mutex_);
     events_.AddXid(xid.uuid, xid.xid, xid.gpu_instance, RealClock().Now());
     ++changes_;
   }
+  state_.Write(events_);
 }
 
 void Exporter::On(gpu::Probed& probed) {
   const SteadyTime now = RealClock().Now();
+  std::unique_lock lock(mutex_);
   for (const auto& [uuid, status] : probed.answers) {
     const bool was_unwell = std::erase(unwell_, uuid) != 0;
     if (status) {
@@ -410,7 +413,6 @@ void Exporter::On(gpu::Probed& probed) {
         log::Info("GPU {} answers again", uuid);
       }
       if (const auto facts = sampler_->FactsOf(uuid)) {
-        const std::lock_guard lock(mutex_);
         ++changes_;
         if (events_.Look(uuid, *facts, now)) {
           log::Info("GPU {} was reset", uuid);
@@ -427,6 +429,8 @@ void Exporter::On(gpu::Probed& probed) {
       Look();  // a MIG device is gone, or all of the GPU
     }
   }
+  state_.Write(events_);
+  lock.unlock();
   sampler_->Publish();
 }
 
@@ -486,7 +490,6 @@ int Exporter::Run() {
       std::visit([this](auto& one) { Take(one); }, message);
     }
     Count(xids_.FromLog(RealClock().Now()));
-    state_.Write(events_);
     const std::vector<std::string> changed =
         ready[2] ? watcher_.Take() : std::vector<std::string>();
     const bool file = flags_.config_map.empty() && Has(changed, ParentOf(flags_.collectors));
