@@ -158,7 +158,8 @@ OTHERS = (
     Operand("nvidia-node-feature-discovery-worker", "Succeeded", arguments=("--oneshot",), rights=(
         Right("its account", without_its_account, "labels stay as they are: .* is forbidden"),
     )),
-    # Not shown: the capability SYS_ADMIN as NVIDIA's driver asks for it. Without it the NVIDIA runtime gives no device nodes.
+    # Not shown: SYS_ADMIN as NVIDIA's driver asks for it (without it the NVIDIA runtime gives no device nodes), and SYSLOG,
+    # which a kernel asks for only with kernel.dmesg_restrict.
     Operand("nvidia-dcgm-exporter", "8 GPUs, driver", rights=(
         Right("SYS_ADMIN", without_capability("SYS_ADMIN"), "device nodes that come later|the container ends, and gets /dev/nvidia"),
         Right("the status files", without_mount(VALIDATIONS), "waiting for driver-ready"),
