@@ -11,8 +11,6 @@ namespace gantry::gpu {
 
 // Beside the status files of a node (host/status_files.h).
 inline constexpr char kOwnersFile[] = ".gpu-owners.json";
-// The same: how the GPUs were divided before a change of their MIG layout that has not ended.
-inline constexpr char kMigJournal[] = ".mig-change.json";
 
 // A program that has a GPU for itself, so that containers do not get it.
 struct Owner {

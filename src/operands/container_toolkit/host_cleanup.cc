@@ -156,9 +156,9 @@ Status RemoveOperandFiles(const std::string& root) {
   RemoveFolder(root, names::kCdiDir);
   TRY(RemoveMatching(root, names::kValidationsDir, [](const std::string& name) {
     return name.ends_with("-ready") || name.starts_with(gpu::kOwnersFile) ||
-           name.starts_with(gpu::kMigJournal) || name == names::kLastChecks ||
+           name.starts_with(names::kMigChange) || name == names::kLastChecks ||
            name == names::kDriverCtrFailed || name == names::kToolkitFailed ||
-           name == names::kToolkitCdi || name.starts_with(names::kMigChange);
+           name == names::kToolkitCdi;
   }));
   TRY_ASSIGN(const std::string pid_file, ResolveInRoot(root, kPidFile));
   TRY(host::RemoveFile(pid_file));  // of a killed toolkit

@@ -14,7 +14,7 @@
 namespace gantry::mig_manager {
 
 // Where it is unless a flag says otherwise: for all programs of ours on a node.
-inline std::string DefaultJournal() { return JoinPath(names::kValidationsDir, gpu::kMigJournal); }
+inline std::string DefaultJournal() { return JoinPath(names::kValidationsDir, names::kMigChange); }
 
 // How the GPUs were divided before a change that has not ended: written before its first step, and
 // removed after its last. One that is there at a start is of a change that was cut off. GPU
