@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/paths.h"
-#include "gpu/owners.h"
 #include "policy/names.h"
 
 namespace gantry::mig_manager {
