@@ -39,9 +39,9 @@ class Driver {
 
  private:
   struct SlicesChanged {};
-  using Message = std::variant<gpu::GpusFound, gpu::GpusMissing, gpu::DriverClosed, gpu::GpusChanged,
-                               gpu::WaitFailed, gpu::XidEvent, gpu::Probed, kubelet::dra::DraEvent,
-                               SlicesChanged>;
+  using Message = std::variant<gpu::GpusFound, gpu::GpusMissing, gpu::DriverClosed,
+                               gpu::GpusChanged, gpu::WaitFailed, gpu::XidEvent, gpu::Probed,
+                               kubelet::dra::DraEvent, SlicesChanged>;
 
   Status Start();
   Status LockFolder();
