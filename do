@@ -94,7 +94,7 @@ word_bench() {  # measure: ./do bench WORD prints `name value unit` lines; witho
 
 word_order() {  # see which functions operands run, for the linker to lay them side by side (needs valgrind)
   word_setup
-  word_build release gantry gantry-runtime gantry-ctk gantry-cuda fakegpu_nvml device_plugin_component fake_pod_resources fake_kubelet
+  word_build release gantry gantry-runtime gantry-ctk gantry-cuda fakegpu_nvml device_plugin_component fake_pod_resources fake_kubelet fake_dra_kubelet
   "$python" tools/order.py
 }
 

@@ -27,7 +27,9 @@ TESTS = [("tests/component/test_device_plugin.py", "chooses_the_configuration or
          ("tests/component/test_features.py", "come_with_the_driver_and_stay or node_labels_follow_the_node"),
          ("tests/component/test_operator.py", "are_labelled_and_operands_deployed or what_drifts"),
          ("tests/component/test_container_toolkit.py", "test_installed_and_removed_without_a_trace"),
-         ("tests/component/test_metrics_exporter.py", "pods_that_hold_gpus or test_mig")]
+         ("tests/component/test_metrics_exporter.py", "pods_that_hold_gpus or test_mig"),
+         ("tests/component/test_mig_manager.py", "label_is_what_the_gpus_become"),
+         ("tests/component/test_dra_driver.py", "published_and_come_back or survives_a_kill")]
 DIRECT = ["nvidia-validator", "await-status driver-ready"]
 TEST_S = 400
 FUNCTION = re.compile(r"^c?fn=\((\d+)\)(?: (\S+))?", re.MULTILINE)
