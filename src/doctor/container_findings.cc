@@ -85,10 +85,8 @@ bool AwaitsRuntime(const StagedCluster& cluster, const ContainerFacts& container
   if (node == nullptr) {
     return false;
   }
-  const auto judged = node->written.find(names::kGpuValidation);
   return cluster.Of(*node).awaits_verdict ||
-         (judged != node->written.end() &&
-          judged->second > Rfc3339(cluster.facts.now - kTriedAgain));
+         WrittenWithin(cluster.facts, *node, names::kGpuValidation, kTriedAgain);
 }
 
 // A missing ConfigMap or Secret, or a missing key of one.

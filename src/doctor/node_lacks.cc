@@ -4,6 +4,7 @@
 #include "doctor/node_lacks.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/text.h"
 #include "doctor/cluster_findings.h"
@@ -41,6 +42,18 @@ bool IsConfigTold(const ClusterFacts& cluster, const std::vector<Finding>& findi
   };
   return std::ranges::any_of(cluster.configs.value_or(std::vector<ConfigFacts>()), mistaken) ||
          std::ranges::any_of(findings, unknown);
+}
+
+// The container toolkit writes its files and restarts the container runtime in this time.
+constexpr std::chrono::minutes kToolkitPatience(1);
+
+// Whether the toolkit has just begun to set the node up.
+bool IsBeingSetUp(const ClusterFacts& cluster, const NodeFacts& node, std::string_view reason) {
+  const bool of_toolkit = reason == reasons::kToolkitNotInstalled.code ||
+                          reason == reasons::kCdiMissing.code ||
+                          reason == reasons::kRuntimeNotConfigured.code;
+  return of_toolkit && LabelIs(node, DeployLabel("container-toolkit"), "true") &&
+         WrittenWithin(cluster, node, names::kGpuValidation, kToolkitPatience);
 }
 
 // Drivers come from NVIDIADrivers, and none of them serves the node.
@@ -112,6 +125,10 @@ std::optional<Finding> WhyNoGpus(const StagedCluster& cluster, const std::vector
                   "wait: its image is being pulled, or its modules are being compiled");
     }
     return Validated(node, reasons::kDriverContainerNotReady.code);
+  }
+  if (IsBeingSetUp(cluster.facts, node, word)) {
+    return Note(word, NodeName(node), "its container runtime is being set up for GPUs",
+                "wait: the container toolkit needs up to a minute");
   }
   if (word == reasons::kDriverMissing.code) {
     return NoNvidiaDriver(cluster.facts, node).value_or(Validated(node, word));

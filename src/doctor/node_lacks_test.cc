@@ -68,6 +68,23 @@ TEST_F(NodeLacks, WhatTheValidatorSays) {
   EXPECT_EQ(StageName(node(), Stage()), "disabled");
 }
 
+// An installation restarts the container runtime, and is no alarm.
+TEST_F(NodeLacks, AToolkitThatHasJustBegunIsWaitedFor) {
+  node().labels["nvidia.com/gpu.deploy.container-toolkit"] = "true";
+  for (const char* reason : {"ToolkitNotInstalled", "CdiMissing", "RuntimeNotConfigured"}) {
+    Write(node(), names::kGpuValidation, reason, minutes(0));
+    EXPECT_EQ(CodeOf(), reason);
+    EXPECT_EQ(Examined()[0].severity, Severity::kNote);
+    Write(node(), names::kGpuValidation, reason, minutes(2));
+    EXPECT_EQ(Examined()[0].severity, Severity::kProblem);
+  }
+  Write(node(), names::kGpuValidation, "ToolkitBroken", minutes(0));
+  EXPECT_EQ(Examined()[0].severity, Severity::kProblem);
+  Write(node(), names::kGpuValidation, "ToolkitNotInstalled", minutes(0));
+  node().labels["nvidia.com/gpu.deploy.container-toolkit"] = "false";
+  EXPECT_EQ(Examined()[0].severity, Severity::kProblem) << "nobody installs it";
+}
+
 // The validator misses GPUs that no plugin should offer.
 TEST_F(NodeLacks, ADevicePluginThatTheValidatorMisses) {
   node().labels["nvidia.com/gpu.validation"] = "NoGpuAllocatable";

@@ -217,6 +217,11 @@ bool WrittenBefore(const ClusterFacts& cluster, const NodeFacts& node, const cha
   return at != node.written.end() && at->second < Rfc3339(cluster.now - limit);
 }
 
+bool WrittenWithin(const ClusterFacts& cluster, const NodeFacts& node, const char* label,
+                   std::chrono::minutes limit) {
+  return node.written.contains(label) && !WrittenBefore(cluster, node, label, limit);
+}
+
 bool OffersNothing(const NodeFacts& node) {
   return SumOf(node.allocatable) == 0 && node.gpus_out.empty();
 }

@@ -70,6 +70,9 @@ bool IsNew(const ClusterFacts& cluster, const std::string& made_at);
 // Whether the label was written longer ago than that; false if the time is not known.
 bool WrittenBefore(const ClusterFacts& cluster, const NodeFacts& node, const char* label,
                    std::chrono::minutes limit);
+// Whether the label was written within that time; false if the time is not known.
+bool WrittenWithin(const ClusterFacts& cluster, const NodeFacts& node, const char* label,
+                   std::chrono::minutes limit);
 // Whether no GPU is allocatable, and no condition says that one is out of service.
 bool OffersNothing(const NodeFacts& node);
 // The files of NVIDIA's driver container exist after it has loaded its modules: until then the
