@@ -26,7 +26,9 @@ namespace gantry::gpu {
 namespace {
 
 // NVML wakes its waiter after that, even without an event.
-constexpr std::chrono::milliseconds kEventWait{1000};
+constexpr std::chrono::milliseconds kEventWait{5000};
+// The same once another program has wanted a GPU for itself: it may again, and waits for this.
+constexpr std::chrono::milliseconds kShortEventWait{1000};
 // After an error, before the next wait.
 constexpr std::chrono::seconds kEventPause{1};
 
@@ -56,6 +58,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     const std::lock_guard lock(mutex_);
     close_wanted_ = true;
     forgotten_ = false;
+    event_wait_ = kShortEventWait;
     look_wanted_ = false;
     wanted_.clear();
     listener_++;
@@ -199,7 +202,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     listener_++;
     options_.forget();
     const auto unused = [this] { return closed_ || library_.use_count() == 1; };
-    if (changed_.wait_for(lock, kEventWait + kEventPause, unused) && !closed_) {
+    if (changed_.wait_for(lock, event_wait_ + kEventPause, unused) && !closed_) {
       library_.reset();
     }
   }
@@ -282,13 +285,16 @@ class Monitor::State : public std::enable_shared_from_this<State> {
             uuids, [&set](const auto& uuid) { return (*set)->Register(uuid).has_value(); }) == 0) {
       return std::nullopt;
     }
+    std::chrono::milliseconds wait{};
     {
       const std::lock_guard lock(mutex_);
       relay_.Listen(id);
+      wait = event_wait_;
     }
     for (;;) {
-      auto event = (*set)->Wait(kEventWait);
+      auto event = (*set)->Wait(wait);
       const std::lock_guard lock(mutex_);
+      wait = event_wait_;
       if (closed_) {
         return std::nullopt;
       }
@@ -329,6 +335,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   bool has_worker_ = false;
   int worker_ = 0;    // the number of the current worker
   int listener_ = 0;  // ditto, of the listener
+  std::chrono::milliseconds event_wait_ = kEventWait;
   EventRelay relay_;
   bool look_wanted_ = false;
   bool looking_ = false;

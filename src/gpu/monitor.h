@@ -74,7 +74,8 @@ class Monitor {
   // found too: NVML is closed first, as CloseDriver does. Returns the number of this look.
   uint64_t Look();
   // Closes NVML, so that another program can change a GPU that must not be open elsewhere, and
-  // reports it then. A pending call is waited for; a wait for events ends within a second.
+  // reports it then. A pending call is waited for, and the wait for events: the first time up to 5
+  // s, later 1 s.
   void CloseDriver();
   // Probes each GPU, except those with a pending probe.
   void Probe(std::vector<std::string> uuids);
