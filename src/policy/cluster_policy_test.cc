@@ -112,18 +112,23 @@ TEST(ClusterPolicy, AMistakeNamesItsField) {
 }
 
 TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
-  EXPECT_THAT(UnsupportedFields(Policy({
-                  {"driver", {{"enabled", false}, {"usePrecompiled", true}}},
-                  {"dcgmExporter", {{"enabled", true}, {"serviceMonitor", {{"interval", "15s"}}}}},
-                  {"vfioManager", {{"enabled", true}}},
-                  {"sandboxWorkloads", {{"enabled", true}}},
-                  {"migManager", {{"gpuClientsConfig", {{"name", "clients"}}}}},
-                  {"dcgm", {{"enabled", false}}},
-                  {"devicePlugin", {{"mps", {{"root", "/mps"}}}, {"config", {{"name", "c"}}}}},
-                  {"psa", {{"enabled", true}}},
-                  {"operator", {{"labels", {{"a", "b"}}}, {"defaultRuntime", "containerd"}}},
-              })),
-              ElementsAre("migManager.gpuClientsConfig.name", "vfioManager"));
+  EXPECT_THAT(
+      UnsupportedFields(Policy({
+          {"driver", {{"enabled", false}, {"usePrecompiled", true}}},
+          {"dcgmExporter", {{"enabled", true}, {"serviceMonitor", {{"interval", "15s"}}}}},
+          {"vfioManager", {{"enabled", true}}},
+          {"sandboxWorkloads", {{"enabled", true}}},
+          {"migManager",
+           {{"gpuClientsConfig", {{"name", "clients"}}},
+            {"env", Json::array({{{"name", "WITH_REBOOT"}, {"value", "true"}},
+                                 {{"name", "WITH_SHUTDOWN_HOST_GPU_CLIENTS"}, {"value", "false"}},
+                                 {{"name", "CDI_ENABLED"}, {"value", "true"}}})}}},
+          {"dcgm", {{"enabled", false}}},
+          {"devicePlugin", {{"mps", {{"root", "/mps"}}}, {"config", {{"name", "c"}}}}},
+          {"psa", {{"enabled", true}}},
+          {"operator", {{"labels", {{"a", "b"}}}, {"defaultRuntime", "containerd"}}},
+      })),
+      ElementsAre("migManager.gpuClientsConfig.name", "migManager.env.WITH_REBOOT", "vfioManager"));
   const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "v"}};
   Json mig = image;
   mig["gpuClientsConfig"] = {{"name", "clients"}};

@@ -22,6 +22,27 @@ constexpr std::array kNotActedOn = std::to_array<const char*>({
 // Only NVIDIA's MIG manager stops the clients in it.
 constexpr std::string_view kGpuClients = "migManager.gpuClientsConfig.name";
 
+// Variables of it that ask for what Gantry's MIG manager does not do: a node is not rebooted, and
+// no host service is stopped.
+constexpr std::array kMigRequests = std::to_array<const char*>({
+    "WITH_REBOOT",
+    "WITH_SHUTDOWN_HOST_GPU_CLIENTS",
+});
+
+// "migManager.env.WITH_REBOOT" for each that is true.
+std::vector<std::string> MigRequests(const ClusterPolicy& policy) {
+  std::vector<std::string> fields;
+  const OperandSpec& manager = policy.mig_manager;
+  for (const char* name : kMigRequests) {
+    const auto asked = std::ranges::find(manager.env, name, &EnvVars::value_type::first);
+    if (manager.image.image.empty() && asked != manager.env.end() &&
+        ParseBool(asked->second).value_or(false)) {
+      fields.push_back(format("migManager.env.{}", name));
+    }
+  }
+  return fields;
+}
+
 bool NotActedOn(std::string_view path, const ClusterPolicy& policy) {
   return (path == kGpuClients && policy.mig_manager.image.image.empty()) ||
          std::ranges::any_of(kNotActedOn, [&](std::string_view listed) {
@@ -63,6 +84,10 @@ std::vector<std::string> UnsupportedFields(const Json& object) {
     const Operand* operand = OperandOfSection(section);
     if (operand == nullptr || CanRun(*operand, *policy)) {
       Collect(section, value, *policy, fields);
+      if (operand != nullptr && operand->id == OperandId::kMigManager) {
+        const std::vector<std::string> requests = MigRequests(*policy);
+        fields.insert(fields.end(), requests.begin(), requests.end());
+      }
     } else if (Wanted(*operand, *policy) && operand->runs != Runs::kSpare) {
       fields.push_back(section);
     }
