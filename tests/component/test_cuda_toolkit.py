@@ -223,7 +223,8 @@ def test_releases_come_out_of_images_side_by_side_and_go(node):
         for device, version in (("12.2", "12020"), ("12.4", "12040"), ("default", "12040")):
             rootfs(node, f"fresh-{device}")
             said = node.container(f"/fresh-{device}", "/probe", flags=["--device", f"nvidia.com/cuda={device}"])
-            assert said.stdout.startswith(f"{version}; out of memory; /opt/nvidia/cuda-12."), said
+            assert said.stdout.startswith(f"{version}; out of memory; /opt/nvidia/cuda-12."), (
+                f"{said.returncode}: {said.stdout}{said.stderr}")
         assert node.copies() == ["12.2", "12.4"]
         assert node.ctr("task", "kill", "--signal", "SIGKILL", "running").returncode == 0
         running.wait(20)
