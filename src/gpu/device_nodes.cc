@@ -38,8 +38,8 @@ Status Mirror(const std::string& from, const std::string& to, std::set<std::stri
         if (!S_ISCHR(ours.st_mode) || ours.st_rdev == theirs.st_rdev) {
           continue;
         }
-        // An earlier load of the driver made it, with other numbers: each load assigns new ones.
       }
+      // One with other numbers is of an earlier load of the driver: each load assigns new ones.
       // Beside it first: where none may be made, the earlier one stays.
       const std::string fresh = target + ".gantry";
       unlink(fresh.c_str());

@@ -11,6 +11,7 @@
 #include "container/cdi.h"
 #include "container/nvidia_cdi.h"
 #include "container/special_cdi.h"
+#include "gpu/cdi_gpu.h"
 #include "host/files.h"
 #include "policy/names.h"
 
@@ -36,22 +37,8 @@ std::vector<container::CdiGpu> GpusOf(const gpu::GpuSet& set, const std::vector<
     return std::ranges::find(units, uuid, &Unit::uuid) != units.end();
   };
   for (const auto& gpu : set.gpus) {
-    container::CdiGpu described{.uuid = gpu.uuid,
-                                .index = static_cast<int>(gpu.index),
-                                .minor = static_cast<int>(gpu.minor),
-                                .pci_bus_id = gpu.pci_bus_id,
-                                .nodes = {},
-                                .mig_enabled = gpu.mig_enabled,
-                                .coherent = gpu.coherent};
-    for (size_t i = 0; i < gpu.mig_devices.size(); ++i) {
-      const auto& mig = gpu.mig_devices[i];
-      if (offered(mig.uuid)) {
-        described.mig.push_back({.uuid = mig.uuid,
-                                 .index = static_cast<int>(mig.index),
-                                 .nodes = gpu.mig_nodes[i],
-                                 .graphics = mig.profile.find("gfx") != std::string::npos});
-      }
-    }
+    container::CdiGpu described = gpu::CdiGpuOf(gpu);
+    std::erase_if(described.mig, [&](const auto& mig) { return !offered(mig.uuid); });
     if (offered(gpu.uuid) || !described.mig.empty()) {
       gpus.push_back(std::move(described));
     }

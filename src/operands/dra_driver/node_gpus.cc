@@ -9,32 +9,11 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu/cdi_gpu.h"
 #include "host/pci.h"
 #include "operands/dra_driver/claim_plan.h"
 
 namespace gantry::dra_driver {
-namespace {
-
-container::CdiGpu ToCdi(const gpu::Gpu& gpu, const container::DriverPlace& place) {
-  container::CdiGpu described{.uuid = gpu.uuid,
-                              .index = static_cast<int>(gpu.index),
-                              .minor = static_cast<int>(gpu.minor),
-                              .pci_bus_id = gpu.pci_bus_id,
-                              .nodes = {},
-                              .mig_enabled = gpu.mig_enabled,
-                              .drm_nodes = container::DrmNodes(place, gpu.pci_bus_id),
-                              .coherent = gpu.coherent};
-  for (size_t at = 0; at < gpu.mig_devices.size(); ++at) {
-    const nvml::MigDevice& mig = gpu.mig_devices[at];
-    described.mig.push_back({.uuid = mig.uuid,
-                             .index = static_cast<int>(mig.index),
-                             .nodes = gpu.mig_nodes[at],
-                             .graphics = mig.profile.find("gfx") != std::string::npos});
-  }
-  return described;
-}
-
-}  // namespace
 
 Result<container::CdiSpec> ClaimCdi(const std::string& uid, const std::vector<std::string>& names,
                                     const NodeGpus& node) {
@@ -70,7 +49,8 @@ Result<NodeGpus> FindNodeGpus(gpu::GpuSet set, container::CdiInput cdi) {
   TRY_ASSIGN(node.files, container::FindDriverFiles(node.cdi.driver));
   std::map<std::string, std::string> roots;
   for (const gpu::Gpu& gpu : node.set.gpus) {
-    node.cdi.gpus.push_back(ToCdi(gpu, node.cdi.driver));
+    node.cdi.gpus.push_back(gpu::CdiGpuOf(gpu));
+    node.cdi.gpus.back().drm_nodes = container::DrmNodes(node.cdi.driver, gpu.pci_bus_id);
     roots[gpu.pci_bus_id] =
         host::PcieRoot(JoinPath(node.cdi.driver.sys_root, "sys"), gpu.pci_bus_id);
   }
