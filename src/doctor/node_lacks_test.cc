@@ -68,7 +68,7 @@ TEST_F(NodeLacks, WhatTheValidatorSays) {
   EXPECT_EQ(StageName(node(), Stage()), "disabled");
 }
 
-// An installation restarts the container runtime, and is no alarm.
+// The toolkit restarts the container runtime during an installation: a note, not a problem.
 TEST_F(NodeLacks, AToolkitThatHasJustBegunIsWaitedFor) {
   node().labels["nvidia.com/gpu.deploy.container-toolkit"] = "true";
   for (const char* reason : {"ToolkitNotInstalled", "CdiMissing", "RuntimeNotConfigured"}) {

@@ -113,7 +113,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
 
   bool ForgetIsDue() const { return close_wanted_ && !forgotten_; }
 
-  // Once nobody else has the library: neither a listener nor a call that hangs.
+  // When neither a listener nor a hanging call uses the library any more.
   bool CloseIsDue() const {
     return close_wanted_ && forgotten_ && !looking_ &&
            (library_ == nullptr || library_.use_count() == 1);
@@ -196,8 +196,8 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     options_.tell(GpusFound{.set = *std::move(set), .look = covered});
   }
 
-  // NVML has one session in a process: it ends when nobody uses it any more. While a call hangs, it
-  // stays, with the GPUs that it has.
+  // A process has one NVML session. It ends when its last user has released the library, so it
+  // stays open while a call hangs.
   void CloseSession(std::unique_lock<std::mutex>& lock) {
     listener_++;
     options_.forget();

@@ -72,15 +72,20 @@ def calls(one):
     return file.stat().st_size if file.exists() else 0
 
 
-def test_the_kubelet_is_asked_when_its_folders_change(exporter):  # noqa: F811
-    one = with_kubelet(exporter, "2xt4")
+def started(one):
+    """Beside a kubelet without pods: the first of its two GPUs, and what it has asked the kubelet until all is quiet."""
     one.pods()
     wait(lambda: (one.folder / "kubelet.sock").exists(), "the kubelet")
     one.start()
     first, _ = (gpu["uuid"] for gpu in one.gpus())
     wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics")
     time.sleep(1)
-    before = calls(one)
+    return first, calls(one)
+
+
+def test_the_kubelet_is_asked_when_its_folders_change(exporter):  # noqa: F811
+    one = with_kubelet(exporter, "2xt4")
+    first, before = started(one)
     for _ in range(20):
         one.get()
     time.sleep(1)
@@ -101,13 +106,7 @@ def test_a_kubelet_with_another_root(exporter):  # noqa: F811
     plugins, pods = one.root / "var/lib/kubelet/device-plugins", one.root / "data/kubelet/pods"
     for folder in (plugins, pods):
         folder.mkdir(parents=True)
-    one.pods()
-    wait(lambda: (one.folder / "kubelet.sock").exists(), "the kubelet")
-    one.start()
-    first, _ = (gpu["uuid"] for gpu in one.gpus())
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics")
-    time.sleep(1)
-    before = calls(one)
+    first, before = started(one)
     time.sleep(1)
     assert calls(one) == before, "not in each interval"
     one.pods(("team", "job", "main", "nvidia.com/gpu", [first]))
