@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,9 @@ namespace gantry::nvml {
 // The readings of one handle. A call that several readings need is made once.
 class Reader {
  public:
-  Reader(const Symbols& symbols, nvmlDevice_t device) : nvml_(symbols), device_(device) {}
+  // `driver_version` as NVML says it; it decides about the numbers of some fields.
+  Reader(const Symbols& symbols, nvmlDevice_t device, std::string driver_version = "")
+      : nvml_(symbols), device_(device), driver_version_(std::move(driver_version)) {}
 
   std::vector<Answer> Read(std::span<const Reading> readings);
   [[nodiscard]] bool lost() const { return lost_; }
@@ -46,7 +49,8 @@ class Reader {
   }
 
   void ReadFields(std::span<const Reading> readings, std::vector<Answer>& answers);
-  Answer FieldAnswer(nvmlReturn_t code, const nvmlFieldValue_t& field);
+  void ReadFields(std::span<nvmlFieldValue_t> fields);
+  Answer FieldAnswer(const nvmlFieldValue_t& field);
   Answer Ask(const Reading& reading);
   Answer AskClocks(const Reading& reading);
   Answer AskPower(const Reading& reading);
@@ -64,6 +68,7 @@ class Reader {
 
   const Symbols& nvml_;
   const nvmlDevice_t device_;
+  const std::string driver_version_;
   bool lost_ = false;
   std::optional<std::pair<nvmlReturn_t, nvmlMemory_v2_t>> memory_;
   std::optional<std::pair<nvmlReturn_t, nvmlBAR1Memory_t>> bar1_;

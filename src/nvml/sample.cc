@@ -7,6 +7,7 @@
 #include <array>
 
 #include "nvml/errors.h"
+#include "nvml/field_number.h"
 #include "nvml/reader.h"
 
 namespace gantry::nvml {
@@ -14,6 +15,8 @@ namespace {
 
 // As many field values as DCGM reads at once.
 constexpr size_t kBatch = 128;
+// No result of NVML's: what stands in a field before NVML is asked.
+constexpr auto kUntouched = static_cast<nvmlReturn_t>(1023);
 
 }  // namespace
 
@@ -34,24 +37,43 @@ void Reader::ReadFields(std::span<const Reading> readings, std::vector<Answer>& 
   for (size_t i = 0; i < readings.size(); ++i) {
     if (readings[i].source == Source::kFieldValue) {
       nvmlFieldValue_t& field = fields.emplace_back();
-      field.fieldId = readings[i].argument;
+      field.fieldId = FieldNumber(readings[i].argument, driver_version_);
       field.scopeId = readings[i].scope;
       places.push_back(i);
     }
   }
   for (size_t from = 0; from < fields.size() && !lost_; from += kBatch) {
-    const size_t count = std::min(kBatch, fields.size() - from);
-    const nvmlReturn_t code =
-        Call(nvml_.nvmlDeviceGetFieldValues, device_, static_cast<int>(count), &fields[from]);
-    for (size_t i = from; i < from + count; ++i) {
-      answers[places[i]] = FieldAnswer(code, fields[i]);
+    ReadFields(std::span(fields).subspan(from, std::min(kBatch, fields.size() - from)));
+  }
+  for (size_t i = 0; i < fields.size() && !lost_; ++i) {
+    if (fields[i].nvmlReturn == kUntouched) {
+      ReadFields(std::span(&fields[i], 1));
+    }
+    answers[places[i]] = FieldAnswer(fields[i]);
+  }
+}
+
+// NVML writes no result for some fields that a batch has beside others, and none at all for those
+// that a GPU without NVSwitches lacks (seen: H200, driver 580.159.04).
+void Reader::ReadFields(std::span<nvmlFieldValue_t> fields) {
+  for (nvmlFieldValue_t& field : fields) {
+    field.nvmlReturn = kUntouched;
+  }
+  const nvmlReturn_t code =
+      Call(nvml_.nvmlDeviceGetFieldValues, device_, static_cast<int>(fields.size()), fields.data());
+  if (code != NVML_SUCCESS) {
+    for (nvmlFieldValue_t& field : fields) {
+      field.nvmlReturn = code;
     }
   }
 }
 
-Answer Reader::FieldAnswer(nvmlReturn_t code, const nvmlFieldValue_t& field) {
-  if (code != NVML_SUCCESS || field.nvmlReturn != NVML_SUCCESS) {
-    return Failed(code != NVML_SUCCESS ? code : field.nvmlReturn);
+Answer Reader::FieldAnswer(const nvmlFieldValue_t& field) {
+  if (field.nvmlReturn == kUntouched) {
+    return std::unexpected(ErrorKind::kUnsupported);
+  }
+  if (field.nvmlReturn != NVML_SUCCESS) {
+    return Failed(field.nvmlReturn);
   }
   switch (field.valueType) {
     case NVML_VALUE_TYPE_DOUBLE:
@@ -66,6 +88,8 @@ Answer Reader::FieldAnswer(nvmlReturn_t code, const nvmlFieldValue_t& field) {
       return Value(static_cast<double>(field.value.sllVal));
     case NVML_VALUE_TYPE_SIGNED_INT:
       return Value(static_cast<double>(field.value.siVal));
+    case NVML_VALUE_TYPE_UNSIGNED_SHORT:
+      return Value(static_cast<double>(field.value.usVal));
     default:
       return std::unexpected(ErrorKind::kUnsupported);
   }
@@ -334,7 +358,7 @@ Result<nvmlDevice_t> HandleOf(const Symbols& nvml, const std::string& uuid) {
 Result<std::vector<Answer>> Read(const Library& library, const std::string& uuid,
                                  std::span<const Reading> readings) {
   TRY_ASSIGN(const nvmlDevice_t device, HandleOf(library.symbols(), uuid));
-  Reader reader(library.symbols(), device);
+  Reader reader(library.symbols(), device, library.DriverVersion().value_or(""));
   std::vector<Answer> answers = reader.Read(readings);
   if (reader.lost()) {
     return FailNvml("read GPU", uuid, NVML_ERROR_GPU_IS_LOST);

@@ -57,6 +57,43 @@ TEST(Sample, FieldValuesComeInBatchesAndFailOneByOne) {
   EXPECT_THAT(batches, ElementsAre(128, 72));
 }
 
+TEST(Sample, AFieldThatNvmlLeavesOutIsAskedAlone) {
+  static std::vector<int> batches;
+  batches.clear();
+  Symbols symbols;
+  symbols.nvmlDeviceGetFieldValues = [](nvmlDevice_t, int count, nvmlFieldValue_t* values) {
+    batches.push_back(count);
+    for (int i = 0; i < count; ++i) {
+      if (values[i].fieldId == 147 || (values[i].fieldId == 187 && count > 1)) {
+        continue;  // as an H200's driver does
+      }
+      values[i].nvmlReturn = NVML_SUCCESS;
+      values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_SHORT;
+      values[i].value.usVal = static_cast<unsigned short>(values[i].fieldId);
+    }
+    return NVML_SUCCESS;
+  };
+  EXPECT_THAT(
+      Ask(symbols,
+          {{Source::kFieldValue, 147}, {Source::kFieldValue, 187}, {Source::kFieldValue, 188}}),
+      ElementsAre("unsupported", "187", "188"));
+  EXPECT_THAT(batches, ElementsAre(3, 1, 1));
+}
+
+TEST(Sample, FieldsHaveTheDriversNumbers) {
+  Symbols symbols;
+  symbols.nvmlDeviceGetFieldValues = [](nvmlDevice_t, int, nvmlFieldValue_t* values) {
+    values[0].nvmlReturn = NVML_SUCCESS;
+    values[0].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+    values[0].value.uiVal = values[0].fieldId;
+    return NVML_SUCCESS;
+  };
+  const std::vector<Reading> asked{
+      {Source::kFieldValue, NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN}};
+  EXPECT_THAT(Texts(Reader(symbols, nullptr, "575.57.08").Read(asked)), ElementsAre("252"));
+  EXPECT_THAT(Texts(Reader(symbols, nullptr, "580.159.04").Read(asked)), ElementsAre("270"));
+}
+
 TEST(Sample, OneCallAnswersSeveralReadings) {
   static int calls;
   calls = 0;

@@ -80,7 +80,9 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, 
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index,
                                                                 nvmlDevice_t* out) {
-  return OnMigGpu(__func__, device, [&](const Gpu& gpu) {
+  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+    if (gpu.mig_compute_slices == 0) return NVML_ERROR_NOT_SUPPORTED;
+    if (!InMigMode(gpu)) return NVML_ERROR_NOT_FOUND;  // H200, driver 580.159.04
     if (out == nullptr || index >= gpu.mig_compute_slices) return NVML_ERROR_INVALID_ARGUMENT;
     nvmlDevice_t found = MigDeviceAt(device, index);
     if (found == nullptr) return NVML_ERROR_NOT_FOUND;
@@ -97,13 +99,13 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, uns
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned* out) {
   return OnEither(__func__, device, [&](const Gpu&, const MigDevice* mig) {
-    return mig == nullptr ? NVML_ERROR_NOT_SUPPORTED : Put(out, mig->gpu_instance);
+    return mig == nullptr ? NVML_ERROR_INVALID_ARGUMENT : Put(out, mig->gpu_instance);
   });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t device, unsigned* out) {
   return OnEither(__func__, device, [&](const Gpu&, const MigDevice* mig) {
-    return mig == nullptr ? NVML_ERROR_NOT_SUPPORTED : Put(out, mig->compute_instance);
+    return mig == nullptr ? NVML_ERROR_INVALID_ARGUMENT : Put(out, mig->compute_instance);
   });
 }
 
@@ -111,7 +113,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDev
                                                                          nvmlDevice_t* out) {
   return OnEither(__func__, device, [&](const Gpu&, const MigDevice* mig) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    if (mig == nullptr) return NVML_ERROR_NOT_SUPPORTED;
+    if (mig == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     *out = ParentOf(device);
     return NVML_SUCCESS;
   });
