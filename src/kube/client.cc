@@ -193,58 +193,53 @@ Result<Json> Client::Create(const Kind& kind, const Json& object) {
                        .content_type = kJson}});
 }
 
-Result<Json> Client::Replace(const Kind& kind, const Json& object, Part part) {
-  const Key key = KeyOf(object);
-  const std::string words = Words("replace", kind, key, part);
-  if (const Status named = CheckNamed(kind, key); !named.has_value()) {
-    return std::unexpected(named.error().In(words));
-  }
-  return Ask({.words = words,
-              .http = {.method = "PUT",
-                       .target = ObjectPath(kind, key, PathOf(part)) +
-                                 Query().Add("fieldManager", options_.field_manager).text(),
-                       .body = Dump(object),
-                       .content_type = kJson}});
-}
+// How an object, or a change of it, is sent.
+struct Client::Writing {
+  std::string_view verb;  // in messages
+  std::string_view method;
+  std::string_view content_type;
+  std::string_view force = {};  // of an apply: "true" or "false"
+};
 
-Result<Json> Client::Apply(const Kind& kind, const Json& object, Force force, Part part) {
-  const Key key = KeyOf(object);
-  const std::string words = Words("apply", kind, key, part);
+Result<Json> Client::Write(const Writing& writing, const Kind& kind, const Key& key,
+                           const Json& body, Part part) const {
+  const std::string words = Words(writing.verb, kind, key, part);
   if (const Status named = CheckNamed(kind, key); !named.has_value()) {
     return std::unexpected(named.error().In(words));
   }
   return Ask({.words = words,
-              .http = {.method = "PATCH",
+              .http = {.method = writing.method,
                        .target = ObjectPath(kind, key, PathOf(part)) +
                                  Query()
                                      .Add("fieldManager", options_.field_manager)
-                                     .Add("force", force == Force::kYes ? "true" : "false")
+                                     .Add("force", writing.force)
                                      .text(),
-                       .body = Dump(object),
-                       .content_type = "application/apply-patch+yaml"}});
+                       .body = Dump(body),
+                       .content_type = writing.content_type}});
 }
 
-Result<Json> Client::Patch(std::string_view content_type, const Kind& kind, const Key& key,
-                           const Json& patch, Part part) const {
-  const std::string words = Words("patch", kind, key, part);
-  if (const Status named = CheckNamed(kind, key); !named.has_value()) {
-    return std::unexpected(named.error().In(words));
-  }
-  return Ask({.words = words,
-              .http = {.method = "PATCH",
-                       .target = ObjectPath(kind, key, PathOf(part)) +
-                                 Query().Add("fieldManager", options_.field_manager).text(),
-                       .body = Dump(patch),
-                       .content_type = content_type}});
+Result<Json> Client::Replace(const Kind& kind, const Json& object, Part part) {
+  return Write({.verb = "replace", .method = "PUT", .content_type = kJson}, kind, KeyOf(object),
+               object, part);
+}
+
+Result<Json> Client::Apply(const Kind& kind, const Json& object, Force force, Part part) {
+  return Write({.verb = "apply",
+                .method = "PATCH",
+                .content_type = "application/apply-patch+yaml",
+                .force = force == Force::kYes ? "true" : "false"},
+               kind, KeyOf(object), object, part);
 }
 
 Result<Json> Client::MergePatch(const Kind& kind, const Key& key, const Json& patch, Part part) {
-  return Patch("application/merge-patch+json", kind, key, patch, part);
+  return Write({.verb = "patch", .method = "PATCH", .content_type = "application/merge-patch+json"},
+               kind, key, patch, part);
 }
 
 Result<Json> Client::JsonPatch(const Kind& kind, const Key& key, const Json& operations,
                                Part part) {
-  return Patch("application/json-patch+json", kind, key, operations, part);
+  return Write({.verb = "patch", .method = "PATCH", .content_type = "application/json-patch+json"},
+               kind, key, operations, part);
 }
 
 Status Client::Delete(const Kind& kind, const Key& key, const DeleteOptions& options) {

@@ -146,9 +146,10 @@ class Client {
   Client(std::shared_ptr<const Config> config, ClientOptions options,
          std::shared_ptr<Transport> transport, std::stop_token stop);
   struct Call;
+  struct Writing;
   Result<Json> Ask(Call call) const;
-  Result<Json> Patch(std::string_view content_type, const Kind& kind, const Key& key,
-                     const Json& patch, Part part) const;
+  Result<Json> Write(const Writing& writing, const Kind& kind, const Key& key, const Json& body,
+                     Part part) const;
   Status Stream(const Call& call, const std::function<void(std::string_view)>& body) const;
 
   const std::shared_ptr<const Config> config_;
