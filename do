@@ -117,6 +117,12 @@ word_migkills() {  # kill and refuse nvidia-mig-manager at any moment of a chang
   GANTRY_BUILD=$PWD/build/release "$python" -m pytest -v -s -p no:cacheprovider tests/component/mig_failures.py "$@"
 }
 
+word_migparity() {  # Gantry's nvidia-mig-parted beside NVIDIA's own, all layouts: ./do migparity [PYTEST ARGUMENT...]
+  word_setup
+  word_build release gantry fakegpu_nvml
+  GANTRY_BUILD=$PWD/build/release "$python" -m pytest -v -p no:cacheprovider tests/component/mig_parity.py "$@"
+}
+
 word_fmt() {  # format the C++ sources
   git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
 }
