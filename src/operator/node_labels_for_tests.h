@@ -33,10 +33,13 @@ class LabelledNode {
              {"spec", Json::object()}};
   }
   LabelledNode& Feature(const std::string& name, Json labels,
-                        const Json& features = Json::object()) {
-    features_[name] =
-        ProjectFeatures({{"metadata", {{"name", name}, {"labels", {{names::kNfdNodeName, "n"}}}}},
-                         {"spec", {{"labels", std::move(labels)}, {"features", features}}}});
+                        const Json& features = Json::object(),
+                        const Json& annotations = Json::object()) {
+    features_[name] = ProjectFeatures({{"metadata",
+                                        {{"name", name},
+                                         {"labels", {{names::kNfdNodeName, "n"}}},
+                                         {"annotations", annotations}}},
+                                       {"spec", {{"labels", std::move(labels)}, {"features", features}}}});
     return *this;
   }
   LabelledNode& NoFeature(const std::string& name) {
