@@ -110,7 +110,6 @@ TEST(ClusterFacts, NodesThatAreNotDividedAsAskedAreNamed) {
 
 TEST(ClusterFacts, NodesWhoseGpusAreHeldSayWhatTheOperatorHasDecided) {
   NodeFacts failed = GpuNode();
-  failed.labels += "nvidia.com/gpu.deploy.device-plugin=true\n";
   failed.labels += "nvidia.com/gpu.deploy.mig-manager=true\nnvidia.com/mig.config=a\n";
   failed.mig_holders_step = policy::FormatMigHoldersStep({.layout = "a", .message = "a: in use"});
   failed.gpu_allocatable = false;

@@ -32,13 +32,13 @@ class MigDrainer {
  private:
   // Since this process has handled the holders of a layout.
   struct Progress {
-    std::string layout;
-    WallTime since;
-    std::optional<upgrade::Eviction> eviction;
+    std::string layout = {};
+    WallTime since{};
+    std::optional<upgrade::Eviction> eviction = {};
     // The pods that hold the GPUs, with their uids. A pod that is made anew under the name of one
     // cannot: the GPUs are withdrawn.
-    std::map<std::string, std::string> uids;
-    std::string condition;  // the message that the Node's condition has
+    std::map<std::string, std::string> uids = {};
+    std::string condition = {};  // the message that the Node's condition has
     bool evicting = false;  // an event says so
   };
   kube::Outcome End(const std::string& node, const NodeFacts& facts);

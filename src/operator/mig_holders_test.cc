@@ -218,7 +218,8 @@ class HeldNodeFacts : public testing::Test {
   std::string_view State(HolderAction of_policy) {
     return StateWithHolders(node_, {.layout = "all-1g.10gb"}, {of_policy, {}});
   }
-  NodeFacts node_{.labels = PackLabels({{names::kMigConfig, "all-1g.10gb"}})};
+  HeldNodeFacts() { node_.labels = PackLabels({{names::kMigConfig, "all-1g.10gb"}}); }
+  NodeFacts node_;
 };
 
 TEST_F(HeldNodeFacts, HoldersOfAnEarlierLayoutAreNone) {

@@ -20,20 +20,20 @@
 namespace gantry::policy {
 namespace {
 
-constexpr char kAction[] = "action";
-constexpr std::array kActions =
+constexpr char kHolderAction[] = "action";
+constexpr std::array kHolderActions =
     std::to_array<std::string_view>({"fail", "wait", "evict", "delete"});
-constexpr std::array kFields =
-    std::to_array<std::string_view>({kAction, "timeoutSeconds", "force", "deleteEmptyDir"});
+constexpr std::array kHolderFields =
+    std::to_array<std::string_view>({kHolderAction, "timeoutSeconds", "force", "deleteEmptyDir"});
 
 }  // namespace
 
-std::string_view Name(HolderAction action) { return kActions.at(static_cast<size_t>(action)); }
+std::string_view Name(HolderAction action) { return kHolderActions.at(static_cast<size_t>(action)); }
 
 GpuHoldersSpec ReadGpuHolders(const SpecSection& section, GpuHoldersSpec spec) {
   std::string action(Name(spec.action));
-  section.OneOf(kAction, {kActions[0], kActions[1], kActions[2], kActions[3]}, action);
-  spec.action = static_cast<HolderAction>(std::ranges::find(kActions, action) - kActions.begin());
+  section.OneOf(kHolderAction, {kHolderActions[0], kHolderActions[1], kHolderActions[2], kHolderActions[3]}, action);
+  spec.action = static_cast<HolderAction>(std::ranges::find(kHolderActions, action) - kHolderActions.begin());
   ReadEmptying(section, spec.emptying);
   return spec;
 }
@@ -42,7 +42,7 @@ Result<GpuHoldersSpec> GpuHoldersOfNode(std::string_view annotation,
                                         const GpuHoldersSpec& of_policy) {
   const std::string name = format("annotation {}", names::kMigGpuHolders);
   const std::string_view text = Trim(annotation);
-  Json fields = {{kAction, text}};
+  Json fields = {{kHolderAction, text}};
   if (text.starts_with('{')) {
     auto parsed = ParseJson(text);
     if (!parsed.has_value()) {
@@ -54,9 +54,9 @@ Result<GpuHoldersSpec> GpuHoldersOfNode(std::string_view annotation,
   const SpecSection section(&fields, name, &mistake);
   const GpuHoldersSpec spec = ReadGpuHolders(section, of_policy);
   for (const auto& [key, value] : fields.items()) {
-    if (std::ranges::find(kFields, key) == kFields.end()) {
+    if (std::ranges::find(kHolderFields, key) == kHolderFields.end()) {
       section.Wrong(key, format("no such field; there are {}",
-                                Join({kFields.begin(), kFields.end()}, ", ")));
+                                Join({kHolderFields.begin(), kHolderFields.end()}, ", ")));
     }
   }
   if (mistake.has_value()) {

@@ -17,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Result<GpuHoldersSpec> Read(Json holders) {
+Result<GpuHoldersSpec> HoldersIn(Json holders) {
   const Json manager = {{"gpuHolders", std::move(holders)}};
   auto policy = Parse({{"spec", {{"migManager", manager}}}});
   if (!policy.has_value()) {
@@ -32,7 +32,7 @@ std::string MistakeOf(const Result<GpuHoldersSpec>& read) {
 
 TEST(GpuHolders, AbsentMeansThatTheChangeFails) {
   for (const Json& absent : {Json(), Json::object()}) {
-    const auto spec = Read(absent);
+    const auto spec = HoldersIn(absent);
     ASSERT_TRUE(spec.has_value());
     EXPECT_EQ(*spec, GpuHoldersSpec());
     EXPECT_EQ(Name(spec->action), "fail");
@@ -43,7 +43,7 @@ TEST(GpuHolders, AbsentMeansThatTheChangeFails) {
 TEST(GpuHolders, EachActionAndItsFields) {
   for (const HolderAction action : {HolderAction::kFail, HolderAction::kWait, HolderAction::kEvict,
                                     HolderAction::kDelete}) {
-    const auto spec = Read({{"action", Name(action)},
+    const auto spec = HoldersIn({{"action", Name(action)},
                             {"timeoutSeconds", 7},
                             {"force", true},
                             {"deleteEmptyDir", true}});
@@ -53,12 +53,12 @@ TEST(GpuHolders, EachActionAndItsFields) {
 }
 
 TEST(GpuHolders, AWrongFieldIsNamed) {
-  EXPECT_EQ(MistakeOf(Read({{"action", "drain"}})),
+  EXPECT_EQ(MistakeOf(HoldersIn({{"action", "drain"}})),
             "spec.migManager.gpuHolders.action: \"drain\" is none of fail, wait, evict, delete");
-  EXPECT_THAT(MistakeOf(Read({{"timeoutSeconds", -1}})),
+  EXPECT_THAT(MistakeOf(HoldersIn({{"timeoutSeconds", -1}})),
               StartsWith("spec.migManager.gpuHolders.timeoutSeconds: "));
-  EXPECT_THAT(MistakeOf(Read({{"force", "yes"}})), StartsWith("spec.migManager.gpuHolders.force: "));
-  EXPECT_THAT(MistakeOf(Read("evict")), StartsWith("spec.migManager.gpuHolders"));
+  EXPECT_THAT(MistakeOf(HoldersIn({{"force", "yes"}})), StartsWith("spec.migManager.gpuHolders.force: "));
+  EXPECT_THAT(MistakeOf(HoldersIn("evict")), StartsWith("spec.migManager.gpuHolders"));
 }
 
 TEST(GpuHolders, ANodesAnnotationReplacesWhatItNames) {

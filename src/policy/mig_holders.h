@@ -15,9 +15,9 @@ namespace gantry::policy {
 // Who would be cut off by the change of the MIG layout that a node's label asks for. The MIG
 // manager writes it, in the annotation names::kMigHolders of its NodeFeature.
 struct MigHolders {
-  std::string layout;
-  std::vector<std::string> pods;       // "namespace/name", each once
-  std::vector<std::string> processes;  // outside of pods: "process 12 (python3)"
+  std::string layout = {};
+  std::vector<std::string> pods = {};       // "namespace/name", each once
+  std::vector<std::string> processes = {};  // outside of pods: "process 12 (python3)"
   bool withdrawn = false;  // no container gets the GPUs that change, until the change has ended
   bool operator==(const MigHolders&) const = default;
 };
@@ -28,8 +28,8 @@ std::optional<MigHolders> ParseMigHolders(std::string_view annotation);
 // What the operator has decided about them. It writes it, in the Node's annotation
 // names::kMigHoldersStep, as long as there are any.
 struct MigHoldersStep {
-  std::string layout;
-  GpuHoldersSpec spec;                 // by which it was decided
+  std::string layout = {};
+  GpuHoldersSpec spec = {};            // by which it was decided
   WallTime held_since{};               // since when it has known holders; whole seconds, as below
   WallTime since{};                    // since when it has handled them by this spec
   bool given_up = false;               // the time is over; the GPUs are as before
