@@ -18,6 +18,7 @@
 #include "policy/mig_holders.h"
 #include "policy/names.h"
 #include "policy/operands.h"
+#include "policy/reasons.h"
 #include "policy/taints.h"
 
 namespace gantry::gpu_operator {
@@ -213,12 +214,13 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
     if (!node->ready) {
       facts.gpu_not_ready.push_back(name);
     }
-    if (node->ready && marks.validated && marks.validation.has_value() &&
-        *marks.validation != names::kValidationReady) {
-      facts.not_validated.push_back(describe(name, *marks.validation, names::kValidationFeature));
-    }
     const bool withdrawn =
         node->ready && marks.mig_managed && JudgeMig(name, *node, marks, describe, facts);
+    if (node->ready && marks.validated && marks.validation.has_value() &&
+        *marks.validation != names::kValidationReady &&
+        !(withdrawn && *marks.validation == reasons::kNoGpuAllocatable.code)) {
+      facts.not_validated.push_back(describe(name, *marks.validation, names::kValidationFeature));
+    }
     const Taint* taint = Untolerated(node->taints, tolerations);
     if (taint != nullptr && IsToBeTolerated(*taint)) {
       facts.untolerated.push_back(UntoleratedText(name, *taint));

@@ -111,6 +111,8 @@ TEST(ClusterFacts, NodesThatAreNotDividedAsAskedAreNamed) {
 TEST(ClusterFacts, NodesWhoseGpusAreHeldSayWhatTheOperatorHasDecided) {
   NodeFacts failed = GpuNode();
   failed.labels += "nvidia.com/gpu.deploy.mig-manager=true\nnvidia.com/mig.config=a\n";
+  failed.labels += "nvidia.com/gpu.deploy.operator-validator=true\n";
+  failed.labels += "nvidia.com/gpu.validation=NoGpuAllocatable\n";
   failed.mig_holders_step = policy::FormatMigHoldersStep({.layout = "a", .message = "a: in use"});
   failed.gpu_allocatable = false;
   NodeFacts waits = failed;
@@ -120,6 +122,7 @@ TEST(ClusterFacts, NodesWhoseGpusAreHeldSayWhatTheOperatorHasDecided) {
   EXPECT_THAT(facts.mig_failed, ElementsAre("f (a: in use)"));
   EXPECT_THAT(facts.mig_waits, ElementsAre("w (a: in use)"));
   EXPECT_THAT(facts.gpu_without_resource, ElementsAre("f")) << "those of w are withdrawn";
+  EXPECT_THAT(facts.not_validated, ElementsAre("f (NoGpuAllocatable)"));
 }
 
 TEST(ClusterFacts, VersionsOfRhcosAreThoseOfAllNodes) {

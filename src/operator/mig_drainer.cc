@@ -33,8 +33,7 @@ Json EventsNode(const std::string& name) {
 
 Json StepPatch(const std::string& value) {
   return {{"metadata",
-           {{"annotations",
-             {{names::kMigHoldersStep, value.empty() ? Json() : Json(value)}}}}}};
+           {{"annotations", {{names::kMigHoldersStep, value.empty() ? Json() : Json(value)}}}}}};
 }
 
 }  // namespace
@@ -101,8 +100,8 @@ kube::Outcome MigDrainer::Reconcile(const std::string& name) {
     }
   }
   if (decision.requeue_at.has_value()) {
-    return kube::RetryAfter{std::chrono::ceil<std::chrono::milliseconds>(
-        std::max(*decision.requeue_at, now) - now)};
+    return kube::RetryAfter{
+        std::chrono::ceil<std::chrono::milliseconds>(std::max(*decision.requeue_at, now) - now)};
   }
   return kube::Done{};
 }

@@ -39,7 +39,7 @@ class MigDrainer {
     // cannot: the GPUs are withdrawn.
     std::map<std::string, std::string> uids = {};
     std::string condition = {};  // the message that the Node's condition has
-    bool evicting = false;  // an event says so
+    bool evicting = false;       // an event says so
   };
   kube::Outcome End(const std::string& node, const NodeFacts& facts);
   void TellMistake(const std::string& node, const std::string& mistake);

@@ -25,8 +25,8 @@ constexpr char kPending[] = "pending";
 WallTime WholeSeconds(WallTime time) { return std::chrono::floor<std::chrono::seconds>(time); }
 
 const NamedPod* PodNamed(const HeldNode& node, const std::string& name) {
-  const auto found = std::ranges::find_if(
-      node.pods, [&](const NamedPod& pod) { return pod.key.Text() == name; });
+  const auto found =
+      std::ranges::find_if(node.pods, [&](const NamedPod& pod) { return pod.key.Text() == name; });
   return found == node.pods.end() ? nullptr : &*found;
 }
 
@@ -79,15 +79,14 @@ std::string NextOf(const policy::MigHoldersStep& step, const HeldNode& node) {
   if (step.spec.action == HolderAction::kFail) {
     return std::string(kLater);
   }
-  return step.deadline.has_value()
-             ? format("{}, and the change is given up at {}", Verb(step, node),
-                      Rfc3339(*step.deadline))
-             : format("{}, without a time limit", Verb(step, node));
+  return step.deadline.has_value() ? format("{}, and the change is given up at {}",
+                                            Verb(step, node), Rfc3339(*step.deadline))
+                                   : format("{}, without a time limit", Verb(step, node));
 }
 
 std::string Sentence(const policy::MigHoldersStep& step, const HeldNode& node) {
-  std::string text = format("{}: in use since {} by {}", step.layout, Rfc3339(step.held_since),
-                            NamesOf(node));
+  std::string text =
+      format("{}: in use since {} by {}", step.layout, Rfc3339(step.held_since), NamesOf(node));
   if (!step.refused.empty()) {
     text += format(" ({})", step.refused);
   }
@@ -152,8 +151,8 @@ std::string_view StateWithHolders(const NodeFacts& node, const policy::MigHolder
                                   const policy::GpuHoldersSpec& of_policy) {
   const policy::GpuHoldersSpec spec = HoldersRuleOf(node, of_policy).spec;
   const auto before = policy::ParseMigHoldersStep(node.mig_holders_step);
-  const bool waits = Continues(before, holders, spec) ? before->waits()
-                                                      : spec.action != HolderAction::kFail;
+  const bool waits =
+      Continues(before, holders, spec) ? before->waits() : spec.action != HolderAction::kFail;
   return waits ? kPending : names::kMigFailed;
 }
 
@@ -192,7 +191,9 @@ Json HeldCondition(const std::string& node, const policy::MigHoldersStep& step) 
   object["status"]["conditions"] =
       Json::array({{{"type", names::kMigHeldCondition},
                     {"status", "True"},
-                    {"reason", step.given_up ? "GivenUp" : fails ? "InUse" : "Waiting"},
+                    {"reason", step.given_up ? "GivenUp"
+                               : fails       ? "InUse"
+                                             : "Waiting"},
                     {"message", step.message},
                     {"lastTransitionTime", Rfc3339(step.held_since)}}});
   return object;

@@ -99,8 +99,7 @@ TEST_F(DecideHoldersTest, PodsAreEvictedOnceTheGpusAreWithdrawn) {
   EXPECT_THAT(node_.before->message, HasSubstr("pods will be evicted"));
   node_.holders.withdrawn = true;
   const HoldersDecision decision = At(seconds(1));
-  EXPECT_THAT(decision.remove,
-              ElementsAre(upgrade::PodRef{{"users", "train"}, "train-uid"}));
+  EXPECT_THAT(decision.remove, ElementsAre(upgrade::PodRef{{"users", "train"}, "train-uid"}));
   EXPECT_THAT(decision.step.message, HasSubstr("pods are evicted"));
   EXPECT_EQ(decision.requeue_at, kStart + seconds(1) + upgrade::kEvictAgain);
   EXPECT_THAT(At(seconds(3)).remove, IsEmpty());
@@ -116,7 +115,8 @@ TEST_F(DecideHoldersTest, ARefusalIsNamedAndStaysNamedWhenTheTimeIsOver) {
   EXPECT_TRUE(over.step.given_up);
   EXPECT_THAT(over.remove, IsEmpty());
   node_.eviction.reset();
-  EXPECT_THAT(MessageAt(seconds(70)), AllOf(HasSubstr("a disruption budget"), HasSubstr("given up")));
+  EXPECT_THAT(MessageAt(seconds(70)),
+              AllOf(HasSubstr("a disruption budget"), HasSubstr("given up")));
 }
 
 TEST_F(DecideHoldersTest, APodThatDoesNotEndIsNamedAndNotEvictedAgain) {

@@ -257,7 +257,8 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
   }
   facts.broken = BrokenBy(node_feature, facts.node);
   if (const std::string* holders = kube::AnnotationOf(node_feature, names::kMigHolders);
-      holders != nullptr && TextAt(node_feature, "metadata.name") == names::kMigFeature + facts.node) {
+      holders != nullptr &&
+      TextAt(node_feature, "metadata.name") == names::kMigFeature + facts.node) {
     facts.mig_holders = *holders;
   }
   facts.rejected = static_cast<int>(said.size() - valid.size());

@@ -53,8 +53,8 @@ struct NodeReading {
 struct NodeFacts {
   std::string labels;    // packed: nvidia.com/*, those from NodeFeature objects, GPUs and system
   std::string features;  // the annotation names::kFeatureLabelsAnnotation as written
-  std::string startup_taint;  // the annotation names::kStartupTaint
-  std::string upgrade;        // packed: the annotations about the driver's upgrade
+  std::string startup_taint;     // the annotation names::kStartupTaint
+  std::string upgrade;           // packed: the annotations about the driver's upgrade
   std::string mig_gpu_holders;   // the annotation names::kMigGpuHolders
   std::string mig_holders_step;  // the annotation names::kMigHoldersStep
   // NFD's record of its labels, if it differs from FormatNfdLabels of `features`: an NFD is or was

@@ -68,7 +68,8 @@ TEST(StripNode, TakesWhatWasDecidedAboutHolders) {
       "nvidia.com/gpu-operator.mig-gpu-holders": "evict",
       "nvidia.com/gpu-operator.mig-holders-step": "{}"}}})");
   EXPECT_EQ(StripNode(node), Json::parse(R"({"metadata": {"annotations": {
-      "nvidia.com/gpu-operator.mig-holders-step": null}}})")) << "the other one is a user's";
+      "nvidia.com/gpu-operator.mig-holders-step": null}}})"))
+      << "the other one is a user's";
 }
 
 TEST(StripConditions, TakesGantrysAndNoOther) {

@@ -28,12 +28,17 @@ constexpr std::array kHolderFields =
 
 }  // namespace
 
-std::string_view Name(HolderAction action) { return kHolderActions.at(static_cast<size_t>(action)); }
+std::string_view Name(HolderAction action) {
+  return kHolderActions.at(static_cast<size_t>(action));
+}
 
 GpuHoldersSpec ReadGpuHolders(const SpecSection& section, GpuHoldersSpec spec) {
   std::string action(Name(spec.action));
-  section.OneOf(kHolderAction, {kHolderActions[0], kHolderActions[1], kHolderActions[2], kHolderActions[3]}, action);
-  spec.action = static_cast<HolderAction>(std::ranges::find(kHolderActions, action) - kHolderActions.begin());
+  section.OneOf(kHolderAction,
+                {kHolderActions[0], kHolderActions[1], kHolderActions[2], kHolderActions[3]},
+                action);
+  spec.action =
+      static_cast<HolderAction>(std::ranges::find(kHolderActions, action) - kHolderActions.begin());
   ReadEmptying(section, spec.emptying);
   return spec;
 }

@@ -41,12 +41,12 @@ TEST(GpuHolders, AbsentMeansThatTheChangeFails) {
 }
 
 TEST(GpuHolders, EachActionAndItsFields) {
-  for (const HolderAction action : {HolderAction::kFail, HolderAction::kWait, HolderAction::kEvict,
-                                    HolderAction::kDelete}) {
+  for (const HolderAction action :
+       {HolderAction::kFail, HolderAction::kWait, HolderAction::kEvict, HolderAction::kDelete}) {
     const auto spec = HoldersIn({{"action", Name(action)},
-                            {"timeoutSeconds", 7},
-                            {"force", true},
-                            {"deleteEmptyDir", true}});
+                                 {"timeoutSeconds", 7},
+                                 {"force", true},
+                                 {"deleteEmptyDir", true}});
     ASSERT_TRUE(spec.has_value());
     EXPECT_EQ(*spec, (GpuHoldersSpec{action, {true, true, seconds(7)}}));
   }
@@ -57,7 +57,8 @@ TEST(GpuHolders, AWrongFieldIsNamed) {
             "spec.migManager.gpuHolders.action: \"drain\" is none of fail, wait, evict, delete");
   EXPECT_THAT(MistakeOf(HoldersIn({{"timeoutSeconds", -1}})),
               StartsWith("spec.migManager.gpuHolders.timeoutSeconds: "));
-  EXPECT_THAT(MistakeOf(HoldersIn({{"force", "yes"}})), StartsWith("spec.migManager.gpuHolders.force: "));
+  EXPECT_THAT(MistakeOf(HoldersIn({{"force", "yes"}})),
+              StartsWith("spec.migManager.gpuHolders.force: "));
   EXPECT_THAT(MistakeOf(HoldersIn("evict")), StartsWith("spec.migManager.gpuHolders"));
 }
 
@@ -66,8 +67,9 @@ TEST(GpuHolders, ANodesAnnotationReplacesWhatItNames) {
   EXPECT_EQ(GpuHoldersOfNode("", of_policy), of_policy);
   EXPECT_EQ(GpuHoldersOfNode(" evict\n", of_policy),
             (GpuHoldersSpec{HolderAction::kEvict, {true, false, seconds(60)}}));
-  EXPECT_EQ(GpuHoldersOfNode(R"({"action": "delete", "timeoutSeconds": 0, "force": false})", of_policy),
-            (GpuHoldersSpec{HolderAction::kDelete, {false, false, seconds(0)}}));
+  EXPECT_EQ(
+      GpuHoldersOfNode(R"({"action": "delete", "timeoutSeconds": 0, "force": false})", of_policy),
+      (GpuHoldersSpec{HolderAction::kDelete, {false, false, seconds(0)}}));
 }
 
 TEST(GpuHolders, AWrongAnnotationIsNamedWithItsField) {

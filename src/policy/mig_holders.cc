@@ -87,8 +87,7 @@ std::optional<MigHoldersStep> ParseMigHoldersStep(std::string_view annotation) {
   step.spec = ReadGpuHolders(SpecSection(&*json, "", &mistake), {});
   const auto held_since = TimeAt(*json, "heldSince");
   const auto since = TimeAt(*json, "since");
-  if (mistake.has_value() || step.layout.empty() || !held_since.has_value() ||
-      !since.has_value()) {
+  if (mistake.has_value() || step.layout.empty() || !held_since.has_value() || !since.has_value()) {
     return std::nullopt;
   }
   step.held_since = *held_since;

@@ -57,9 +57,8 @@ TEST(MigHoldersStep, WhatIsNotUnderstoodIsNone) {
   without_time["since"] = -1;
   Json of_another_release = Json::parse(FormatMigHoldersStep(AStep()));
   of_another_release["action"] = "drain";
-  for (const std::string& text :
-       {std::string(), std::string("x"), std::string("{}"), without_time.dump(),
-        of_another_release.dump()}) {
+  for (const std::string& text : {std::string(), std::string("x"), std::string("{}"),
+                                  without_time.dump(), of_another_release.dump()}) {
     EXPECT_EQ(ParseMigHoldersStep(text), std::nullopt) << text;
   }
 }

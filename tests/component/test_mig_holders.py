@@ -248,6 +248,30 @@ def test_an_eviction_that_cannot_be_ends_at_its_deadline_with_the_pods_name(here
     assert here.plane.get(here.path)["metadata"]["labels"]["nvidia.com/mig.config"] == "all-7g.80gb"
 
 
+def test_op2833_a_client_that_does_not_end_leaves_nothing_paused(here, plane):
+    """Upstream: every operand stays paused, the state pending, the node without GPUs, and nothing tries again."""
+    holders(plane, action="evict", timeoutSeconds=3)
+    here.new_pod()
+    here.ask("all-7g.80gb")
+    wait(here.is_ending, "the eviction")
+    wait(lambda: here.state() == "failed", "the deadline")
+    wait(lambda: is_as_before(here), "the GPU to be offered again")
+    labels = here.node()["metadata"]["labels"]
+    assert not [key for key, value in labels.items() if "paused" in value], labels
+    here.end_pod()
+    wait(lambda: is_over(here), "the layout")
+
+
+def test_op2509_a_wait_without_a_limit_says_who_and_since_when(here, plane):
+    """Upstream: nodes wait for weeks, and nothing says for what."""
+    holders(plane, action="wait", timeoutSeconds=0)
+    here.new_pod()
+    here.reaches("all-7g.80gb", "pending")
+    said = wait(here.says, "the condition")
+    assert "in use since 20" in said and "by pod default/train; the change waits for them, without a time limit" in said
+    assert "without a time limit" in gantry(here, "status")
+
+
 def test_a_bare_pod_is_evicted_if_forced(here, plane):
     holders(plane, action="evict", force=True)
     here.new_pod(controller="")

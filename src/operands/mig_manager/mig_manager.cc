@@ -2,8 +2,8 @@
 // When are the GPUs of this node divided anew? When the Node's label nvidia.com/mig.config changes,
 // the driver becomes ready, the file of layouts changes, or the last one has ended who was in the
 // way. What came of it is in nvidia.com/mig.config.state, by a NodeFeature, and in an event. A GPU
-// that somebody uses is never changed: what happens to them the operator decides, and its annotation
-// of the Node says whether the change waits.
+// that somebody uses is never changed: what happens to them the operator decides, and its
+// annotation of the Node says whether the change waits.
 #include "operands/mig_manager/mig_manager.h"
 
 #include <algorithm>
@@ -159,7 +159,12 @@ void Manager::Tell(const std::string& reason, const std::string& message, bool g
   }
 }
 
+// Holders stay known while the question cannot be answered; without a layout that can be made there
+// is nothing to wait for.
 Status Manager::Failed(const std::string& layout, const Error& error) {
+  if (error.kind != ErrorKind::kTimeout && error.kind != ErrorKind::kUnavailable) {
+    holders_.reset();
+  }
   const std::string message = format("{}: {}", layout, error.message);
   Tell("MigConfigFailed", message, false);
   TRY(Say(names::kMigFailed, message));

@@ -138,8 +138,7 @@ Result<Judged> Judge(const NodeQuestion& question, const nvml::Library& library,
   }
   TRY_ASSIGN(judged.plans, PlanAll(judged.targets, gpus));
   const std::vector<Blocker> blockers = Blockers(users, judged.targets, judged.plans);
-  judged.answer.state =
-      blockers.empty() ? NodeAnswer::State::kDiffers : NodeAnswer::State::kHeld;
+  judged.answer.state = blockers.empty() ? NodeAnswer::State::kDiffers : NodeAnswer::State::kHeld;
   std::ranges::transform(blockers, std::back_inserter(judged.answer.blockers), BlockerText);
   judged.answer.holders = HoldersOf(blockers, question.layout);
   return judged;
@@ -287,11 +286,11 @@ std::string NodeAnswerText(const NodeAnswer& answer) {
 
 Result<NodeAnswer> ParseNodeAnswer(const std::string& text) {
   TRY_ASSIGN(const Json json, ParseJson(text));
-  return NodeAnswer{.state = static_cast<NodeAnswer::State>(IntAt(json, kStateKey, 0)),
-                    .blockers = TextsAt(json, kBlockersKey),
-                    .holders = policy::ParseMigHolders(TextAt(json, kHoldersKey))
-                                   .value_or(policy::MigHolders()),
-                    .unsettled = BoolAt(json, kUnsettledKey, false)};
+  return NodeAnswer{
+      .state = static_cast<NodeAnswer::State>(IntAt(json, kStateKey, 0)),
+      .blockers = TextsAt(json, kBlockersKey),
+      .holders = policy::ParseMigHolders(TextAt(json, kHoldersKey)).value_or(policy::MigHolders()),
+      .unsettled = BoolAt(json, kUnsettledKey, false)};
 }
 
 Result<NodeAnswer> LookAtNode(const NodeQuestion& question, bool act) {

@@ -20,8 +20,7 @@ const std::vector<User> kUsers = {
 const std::vector<Target> kTargets = {{.index = 0, .uuid = "GPU-0", .layout = {}},
                                       {.index = 1, .uuid = "GPU-1", .layout = {}}};
 
-std::vector<std::string> TextsOf(std::span<const User> users,
-                                 std::span<const gpu::MigPlan> plans) {
+std::vector<std::string> TextsOf(std::span<const User> users, std::span<const gpu::MigPlan> plans) {
   std::vector<std::string> texts;
   for (const Blocker& blocker : Blockers(users, kTargets, plans)) {
     texts.push_back(BlockerText(blocker));
@@ -63,9 +62,8 @@ TEST(HoldersOf, NamesEachOnceWhateverTheNumberOfItsGpus) {
                                          {.gpu = 0, .process = "process 7 (python3)"},
                                          {.gpu = 1, .process = "process 7 (python3)"}};
   EXPECT_EQ(HoldersOf(blockers, "all-1g.10gb"),
-            (policy::MigHolders{.layout = "all-1g.10gb",
-                                .pods = {"a/b"},
-                                .processes = {"process 7 (python3)"}}));
+            (policy::MigHolders{
+                .layout = "all-1g.10gb", .pods = {"a/b"}, .processes = {"process 7 (python3)"}}));
 }
 
 TEST(HeldInstances, AreOfThatGpu) {

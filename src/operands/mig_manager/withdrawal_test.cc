@@ -29,11 +29,12 @@ TEST(WithdrawnUntilFree, OtherProgramsKeepThemOpen) {
   const std::vector<Target> targets = {{.index = 0, .uuid = "GPU-0", .layout = {}},
                                        {.index = 1, .uuid = "GPU-1", .layout = {}}};
   const std::vector<gpu::MigPlan> plans = {{.steps = {{.kind = Kind::kSetMode}}}, {}};
-  EXPECT_EQ(WithdrawnUntilFree(targets, plans, "all-1g.10gb"),
-            (gpu::Owners{{"GPU-0",
-                          {.program = "",
-                           .reason = "its MIG layout changes to all-1g.10gb when nobody uses it any "
-                                     "more"}}}));
+  EXPECT_EQ(
+      WithdrawnUntilFree(targets, plans, "all-1g.10gb"),
+      (gpu::Owners{{"GPU-0",
+                    {.program = "",
+                     .reason = "its MIG layout changes to all-1g.10gb when nobody uses it any "
+                               "more"}}}));
 }
 
 TEST(AllWithdrawn, EachExclusively) {
