@@ -73,7 +73,7 @@ inline constexpr char kMigConfigState[] = "nvidia.com/mig.config.state";
 inline constexpr char kMigFailed[] = "failed";
 // Annotation on the MIG manager's NodeFeature: the state in a sentence.
 inline constexpr char kMigMessage[] = "nvidia.com/mig.config-message";
-// The same: the pods and processes that the change would cut off (policy/mig_holders.h); empty: none.
+// The same: pods and processes that the change would cut off (policy/mig_holders.h); empty: none.
 inline constexpr char kMigHolders[] = "nvidia.com/mig.config-holders";
 // Annotation on a Node: what happens to them there, instead of migManager.gpuHolders (an action, or
 // an object of its fields in JSON).
