@@ -51,7 +51,8 @@ class HeldNode(Node):
         plane.patch(f"{self.path}/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
         plane.patch(self.path, {"spec": {"taints": None}})
         self.start()
-        self.reaches("all-3g.40gb")
+        self.ask("all-3g.40gb")
+        wait(lambda: self.is_divided(*BEFORE) and self.state() == "success", "the first layout")
         self.half = self.device_at(4)
 
     def node(self):
@@ -110,15 +111,14 @@ def here(plane, operator, build, tmp_path, request):
     node = HeldNode(plane, build, tmp_path / "node", f"held-{abs(hash(request.node.nodeid)) % 10**8}", gpus(H100))
     yield node
     node.close()
-    holders(plane)
+    plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"migManager": None}})
 
 
 def holders(plane, **spec):
-    """What the policy says of holders, once the operator has read it; nothing: the default."""
+    """What the policy says of holders, once the operator has read it."""
     path = f"{POLICIES}/cluster-policy"
-    rule = {"action": "fail", "timeoutSeconds": 300, "force": False, "deleteEmptyDir": False} | spec
-    made = plane.patch(path, {"spec": {"migManager": {"gpuHolders": rule}}})["metadata"]["generation"]
-    wait(lambda: {c["observedGeneration"] for c in plane.get(path).get("status", {}).get("conditions", [])} == {made},
+    made = plane.patch(path, {"spec": {"migManager": {"gpuHolders": spec}}})["metadata"]["generation"]
+    wait(lambda: made in [c["observedGeneration"] for c in plane.get(path).get("status", {}).get("conditions", [])],
          "the operator has read the policy")
 
 
