@@ -51,6 +51,7 @@ class HeldNode(Node):
         plane.patch(f"{self.path}/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
         plane.patch(self.path, {"spec": {"taints": None}})
         self.start()
+        wait(lambda: self.state() == "success", "the default layout")
         self.ask("all-3g.40gb")
         wait(lambda: self.is_divided(*BEFORE) and self.state() == "success", "the first layout")
         self.half = self.device_at(4)
