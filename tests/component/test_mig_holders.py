@@ -136,6 +136,12 @@ def gantry(here, word) -> str:
                           text=True, capture_output=True, timeout=60, check=False).stdout
 
 
+def gives_up(here) -> str:
+    """What it says when it does."""
+    wait(lambda: here.state() == "failed", "the deadline")
+    return wait(lambda: (said := here.says()).startswith("GivenUp: ") and said, "the condition")
+
+
 def is_as_before(here):
     return here.is_divided(*BEFORE) and here.withdrawn() == [] and not here.machine.journal.exists()
 
@@ -180,10 +186,8 @@ def test_a_wait_is_given_up_at_its_deadline(here, plane):
     here.new_pod()
     began = time.monotonic()
     here.reaches("all-7g.80gb", "pending")
-    wait(lambda: here.state() == "failed", "the deadline")
+    assert "after 3 s; the layout changes when the last of them has ended" in gives_up(here)
     assert time.monotonic() - began > 2
-    assert "after 3 s; the layout changes when the last of them has ended" in here.says()
-    assert here.says().startswith("GivenUp: ")
     wait(lambda: is_as_before(here), "the GPU to be offered again")
     assert not here.is_ending() and "pod default/train" in wait(lambda: here.event("MigConfigGivenUp"), "the event")
     time.sleep(3)
@@ -234,8 +238,7 @@ def test_an_eviction_that_cannot_be_ends_at_its_deadline_with_the_pods_name(here
     if what == "budget":
         new_budget(here)
     here.reaches("all-7g.80gb", "pending")
-    wait(lambda: here.state() == "failed", "the deadline")
-    said = here.says()
+    said = gives_up(here)
     assert says in said and "default/train" in said and "given up at" in said, said
     wait(lambda: is_as_before(here), "the GPU to be offered again")
     assert here.is_ending() == ends
@@ -248,7 +251,7 @@ def test_op2833_a_client_that_does_not_end_leaves_nothing_paused(here, plane):
     here.new_pod()
     here.ask("all-7g.80gb")
     wait(here.is_ending, "the eviction")
-    wait(lambda: here.state() == "failed", "the deadline")
+    gives_up(here)
     wait(lambda: is_as_before(here), "the GPU to be offered again")
     labels = here.node()["metadata"]["labels"]
     assert not [key for key, value in labels.items() if "paused" in value], labels
@@ -281,8 +284,7 @@ def test_a_process_outside_of_pods_is_named_and_lives(here, plane):
         with here.machine.gpu() as gpu:
             here.machine.control.set_processes(gpu, [f"{process.pid}=512:compute:sleep:{here.half[1]}/0"])
         here.reaches("all-7g.80gb", "pending")
-        wait(lambda: here.state() == "failed", "the deadline")
-        assert f"process {process.pid} (sleep) outside of pods, which is never ended" in here.says()
+        assert f"process {process.pid} (sleep) outside of pods, which is never ended" in gives_up(here)
         assert process.poll() is None
         with here.machine.gpu() as gpu:
             here.machine.control.set_processes(gpu, [])
