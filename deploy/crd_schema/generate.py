@@ -215,6 +215,12 @@ def cluster_policy_spec():
         "migManager": block(OPERAND | enabled() | {
             "config": block({"name": text(), "default": text(default="all-disabled", enum=["all-disabled", ""])}),
             "gpuClientsConfig": named(),
+            "gpuHolders": block(
+                {"action": text("fail, unless it is written.", enum=["fail", "wait", "evict", "delete"]),
+                 "timeoutSeconds": number("300, unless it is written; 0: no limit.", minimum=0),
+                 "force": flag("Also pods without a controller."),
+                 "deleteEmptyDir": flag("Also pods whose emptyDir volumes are lost.")},
+                "What happens to pods that hold GPUs whose MIG layout is to change."),
         }),
         "nodeStatusExporter": block(OPERAND | enabled()),
         "gdrcopy": block(IMAGE | ARGS | ENV | enabled()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which label does this program's own Node have, and how does the program write events about it?
-// One watch of one object; its thread passes the label's value through an eventfd, so that a main
-// loop waits for it as for everything else.
+// Which label and annotation does this program's own Node have, and how does the program write
+// events about it? One watch of one object; its thread tells of changed values through an eventfd,
+// so that a main loop waits for them as for everything else.
 #include "agent/own_node.h"
 
 #include <sys/eventfd.h>
@@ -25,8 +25,10 @@ namespace {
 
 class LabelSink : public kube::WatchSink {
  public:
-  LabelSink(std::string label, Fd changed)
-      : label_(std::move(label)), changed_(std::move(changed)) {}
+  LabelSink(std::string label, std::string annotation, Fd changed)
+      : label_(std::move(label)),
+        annotation_(std::move(annotation)),
+        changed_(std::move(changed)) {}
 
   [[nodiscard]] int fd() const { return changed_.get(); }
 
@@ -43,15 +45,24 @@ class LabelSink : public kube::WatchSink {
     return value_;
   }
 
+  std::string Annotation() const {
+    const std::lock_guard lock(mutex_);
+    return annotated_;
+  }
+
   void Upsert(const Json& object) override {
     const std::string* const found = kube::LabelOf(object, label_);
     auto value = found == nullptr ? std::nullopt : std::optional(*found);
+    const std::string* const annotated =
+        annotation_.empty() ? nullptr : kube::AnnotationOf(object, annotation_);
+    std::string annotation = annotated == nullptr ? "" : *annotated;
     {
       const std::lock_guard lock(mutex_);
-      if (std::exchange(seen_, true) && value == value_) {
+      if (std::exchange(seen_, true) && value == value_ && annotation == annotated_) {
         return;
       }
       value_ = std::move(value);
+      annotated_ = std::move(annotation);
     }
     const uint64_t one = 1;
     if (write(changed_.get(), &one, sizeof(one)) < 0) {
@@ -64,10 +75,12 @@ class LabelSink : public kube::WatchSink {
 
  private:
   const std::string label_;
+  const std::string annotation_;  // empty: none
   const Fd changed_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   bool seen_ = false;
   std::optional<std::string> value_;
+  std::string annotated_;
 };
 
 }  // namespace
@@ -79,13 +92,14 @@ class OwnNode::Connection {
         events_(*client_, options.component, options.name),
         about_(NodeOfEvents(options.name)) {}
 
-  Status WatchLabel(const std::string& node, const std::string& label) {
+  Status WatchLabel(const std::string& node, const std::string& label,
+                    const std::string& annotation) {
     CHECK(watch_ == nullptr);
     Fd changed(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!changed.valid()) {
       return FailErrno("watch node label: eventfd", errno);
     }
-    label_ = std::make_unique<LabelSink>(label, std::move(changed));
+    label_ = std::make_unique<LabelSink>(label, annotation, std::move(changed));
     watch_ = std::make_unique<kube::Watch>(
         *client_, kube::kinds::kNode,
         kube::Selection{.ns = "", .labels = "", .fields = "metadata.name=" + node}, *label_);
@@ -147,9 +161,9 @@ void OwnNode::Warning(const std::string& reason, const std::string& message) {
   }
 }
 
-Status OwnNode::WatchLabel(const std::string& label) {
+Status OwnNode::WatchLabel(const std::string& label, const std::string& annotation) {
   TRY(Connect());
-  return connection_->WatchLabel(options_.name, label);
+  return connection_->WatchLabel(options_.name, label, annotation);
 }
 
 bool OwnNode::watches() const { return connection_ != nullptr && connection_->label() != nullptr; }
@@ -161,6 +175,10 @@ Result<std::optional<std::string>> OwnNode::TakeLabel() {
     return Fail(ErrorKind::kUnavailable, "read node label: it is not watched");
   }
   return connection_->label()->Take();
+}
+
+std::string OwnNode::Annotation() const {
+  return watches() ? connection_->label()->Annotation() : "";
 }
 
 Json NodeOfEvents(const std::string& name) {

@@ -10,9 +10,9 @@
 
 namespace gantry::agent {
 
-// The Node that this program runs on: events about it and, on request, the value of one label. It
-// connects to the API server when first needed, and keeps a connection only while it watches the
-// label or writes an event. For one thread; its own threads are internal.
+// The Node that this program runs on: events about it and, on request, the values of one label and
+// one annotation. It connects to the API server when first needed, and keeps a connection only
+// while it watches them or writes an event. For one thread; its own threads are internal.
 class OwnNode {
  public:
   struct Options {
@@ -30,15 +30,18 @@ class OwnNode {
   void Normal(const std::string& reason, const std::string& message);
   void Warning(const std::string& reason, const std::string& message);
 
-  // Watches the label from now on; call it once. kInvalid or kNotFound: no Node, no usable service
-  // account or kubeconfig; there will be no value then.
-  Status WatchLabel(const std::string& label);
+  // Watches the label from now on, and the annotation of that name (empty: none); call it once.
+  // kInvalid or kNotFound: no Node, no usable service account or kubeconfig; there will be no value
+  // then.
+  Status WatchLabel(const std::string& label, const std::string& annotation = {});
   [[nodiscard]] bool watches() const;
-  // Readable when the value has become known or changed, until TakeLabel; -1 without a watch.
+  // Readable when a value has become known or changed, until TakeLabel; -1 without a watch.
   [[nodiscard]] int label_fd() const;
   // nullopt: the Node has no such label. kUnavailable: the Node has not been seen yet. Does not
   // block.
   Result<std::optional<std::string>> TakeLabel();
+  // Empty: the Node has no such annotation, or has not been seen yet. Does not block.
+  [[nodiscard]] std::string Annotation() const;
 
  private:
   class Connection;

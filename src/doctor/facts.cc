@@ -68,6 +68,9 @@ NodeFacts NodeFrom(const Json& node) {
       facts.why_not_ready = condition.holds ? "" : condition.message;
     } else if (condition.type == names::kGpuHealthyCondition && !condition.holds) {
       facts.gpus_out = condition.message;
+    } else if (condition.type == names::kMigHeldCondition && condition.holds) {
+      facts.mig_held = condition.message;
+      facts.mig_held_since = condition.since;
     }
   }
   for (const std::string& label :

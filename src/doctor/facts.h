@@ -54,6 +54,9 @@ struct NodeFacts {
   bool cordoned = false;
   bool upgrade_cordon = false;  // an upgrade of its driver has cordoned it, by its own mark
   std::string gpus_out;         // the message of the condition GPUHealthy while that is False
+  // The message of the condition MIGChangeHeld, and since when (RFC 3339), while that is True.
+  std::string mig_held;
+  std::string mig_held_since;
   std::string validator_says;   // its sentence on the label's reason, in an event; empty: none
   std::string not_offered;      // its device plugin's last message on GPUs that it leaves out
   std::string not_offered_for;  // the reason of that event

@@ -21,7 +21,16 @@ constexpr std::chrono::minutes kMigPatience(15);
 std::optional<Finding> MigChange(const StagedCluster& cluster, const NodeFacts& node) {
   const std::string state = ValueOf(node, names::kMigConfigState);
   const std::string layout = ValueOf(node, names::kMigConfig);
-  if (state == names::kMigFailed) {
+  const bool failed = state == names::kMigFailed;
+  if (!node.mig_held.empty() && (failed || cluster.Of(node).mig_changing)) {
+    return failed ? Problem("MigChangeFailed", NodeName(node),
+                            "does not get its MIG layout " + node.mig_held,
+                            "end them, or set migManager.gpuHolders.action=evict in the "
+                            "ClusterPolicy")
+                  : Note("MigChangeWaits", NodeName(node),
+                         "waits for its MIG layout " + node.mig_held, "wait, or end them");
+  }
+  if (failed) {
     const std::string holders =
         node.holders.empty() ? "" : "; pods with GPUs there: " + Join(node.holders, ", ");
     return Problem("MigChangeFailed", NodeName(node),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "doctor/policy_facts.h"
+#include "doctor/status_table.h"
 #include "doctor/testing/gpu_node.h"
 
 namespace gantry::doctor {
@@ -84,6 +85,22 @@ TEST_F(MigFindings, AMigLayoutThatIsChanged) {
   Write(node(), kMigState, "failed", minutes(0));
   EXPECT_EQ(CodeOf(), "MigChangeFailed");
   EXPECT_THAT(Examined()[0].message, HasSubstr("default/train"));
+}
+
+TEST_F(MigFindings, WhoHoldsUpALayoutIsWhatTheOperatorSays) {
+  node().labels["nvidia.com/mig.config"] = "all-1g.10gb";
+  node().mig_held = "all-1g.10gb: in use since yesterday by pod default/train; given up at noon";
+  node().mig_held_since = "2026-01-02T03:04:05Z";
+  Write(node(), kMigState, "pending", minutes(600));
+  EXPECT_EQ(CodeOf(), "MigChangeWaits");
+  EXPECT_THAT(Examined()[0].message, HasSubstr(node().mig_held));
+  Write(node(), kMigState, "failed", minutes(600));
+  EXPECT_EQ(CodeOf(), "MigChangeFailed");
+  EXPECT_THAT(Examined()[0].message, HasSubstr(node().mig_held));
+  EXPECT_THAT(StatusText(cluster_), HasSubstr("\nMIG changes\n"));
+  EXPECT_THAT(StatusText(cluster_), HasSubstr("failed  2026-01-02T03:04:05Z  " + node().mig_held));
+  Write(node(), kMigState, "success", minutes(0));
+  EXPECT_THAT(Examined(), IsEmpty());
 }
 
 TEST_F(MigFindings, AMigLayoutThatWasChanged) {

@@ -49,6 +49,18 @@ std::string UpgradesText(const UpgradesFacts& upgrades) {
   return text + Aligned(rows);
 }
 
+// Changes of MIG layouts that pods or processes hold up, by the operator's condition of the Node.
+std::string MigChangesText(const ClusterFacts& cluster) {
+  std::vector<std::vector<std::string>> rows = {{"NODE", "STATE", "SINCE", "REASON"}};
+  for (const NodeFacts& node : cluster.nodes) {
+    if (!node.mig_held.empty()) {
+      rows.push_back({node.name, OrDash(ValueOf(node, names::kMigConfigState)),
+                      OrDash(node.mig_held_since), node.mig_held});
+    }
+  }
+  return rows.size() > 1 ? "\nMIG changes\n" + Aligned(rows) : "";
+}
+
 }  // namespace
 
 std::string Aligned(const std::vector<std::vector<std::string>>& rows) {
@@ -97,6 +109,7 @@ std::string StatusText(const ClusterFacts& cluster) {
   }
   text += operands.size() > 1 ? "\n" + Aligned(operands) : "";
   text += nodes.size() > 1 ? "\n" + Aligned(nodes) : "\nno node with a GPU\n";
+  text += MigChangesText(cluster);
   for (const PolicyFacts& policy : cluster.policies) {
     text += UpgradesText(policy.upgrades.value_or(UpgradesFacts()));
   }

@@ -62,9 +62,10 @@ Result<Owners> WithOwned(Owners before, const std::string& program, const Owners
   return before;
 }
 
-bool OwnsAny(const Owners& owners, std::string_view program) {
-  return std::ranges::any_of(owners,
-                             [&](const auto& one) { return one.second.program == program; });
+Owners OwnedBy(const Owners& owners, std::string_view program) {
+  Owners owned = owners;
+  std::erase_if(owned, [&](const auto& one) { return one.second.program != program; });
+  return owned;
 }
 
 bool AnyExclusive(const Owners& owners) {

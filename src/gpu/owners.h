@@ -33,8 +33,8 @@ Result<Owners> ParseOwners(std::string_view text, const std::string& boot_id);
 // another program has one of them.
 Result<Owners> WithOwned(Owners before, const std::string& program, const Owners& mine);
 
-// Whether `program` has a GPU.
-bool OwnsAny(const Owners& owners, std::string_view program);
+// Those that `program` has.
+Owners OwnedBy(const Owners& owners, std::string_view program);
 // Whether a GPU is to be held open by its owner only.
 bool AnyExclusive(const Owners& owners);
 

@@ -107,9 +107,9 @@ Result<Owners> OwnersWriter::Read() const {
   return owners;
 }
 
-Result<bool> OwnersWriter::OwnsAny() const {
+Result<Owners> OwnersWriter::Owned() const {
   TRY_ASSIGN(const Owners owners, Read());
-  return gpu::OwnsAny(owners, program_);
+  return OwnedBy(owners, program_);
 }
 
 Result<std::pair<Owners, bool>> OwnersWriter::Replace(const Owners& mine,
@@ -140,21 +140,15 @@ Status OwnersWriter::Take(const Owners& mine, std::chrono::milliseconds limit) c
   if (replaced.second) {
     return {};
   }
-  Owners earlier;
-  for (const auto& [uuid, owner] : replaced.first) {
-    if (owner.program == program_) {
-      earlier.emplace(uuid, owner);
-    }
-  }
   std::string ignored;
-  TRY(Replace(earlier, std::chrono::milliseconds(0), ignored));
+  TRY(Replace(OwnedBy(replaced.first, program_), std::chrono::milliseconds(0), ignored));
   return Fail(ErrorKind::kTimeout,
               format("{} has not let go of the GPUs after {} s", late, limit.count() / 1000));
 }
 
 Result<bool> OwnersWriter::GiveBack(std::chrono::milliseconds limit) const {
-  TRY_ASSIGN(const bool any, OwnsAny());
-  if (!any) {
+  TRY_ASSIGN(const Owners owned, Owned());
+  if (owned.empty()) {
     return true;
   }
   std::string late;

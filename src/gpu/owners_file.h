@@ -50,8 +50,8 @@ class OwnersWriter {
   // The directory of the status files; it is made if needed.
   OwnersWriter(const std::string& directory, std::string program);
 
-  // Whether the program has GPUs, also from an earlier run.
-  [[nodiscard]] Result<bool> OwnsAny() const;
+  // What the program has, also from an earlier run.
+  [[nodiscard]] Result<Owners> Owned() const;
 
   // Makes `mine` what the program has, and waits until every reader has carried it out. kTimeout: a
   // reader has not after `limit`; the message names it, and the program has what it had before.

@@ -47,7 +47,7 @@ TEST_F(OwnersFile, NoFileMeansNoOwnersAndAReaderSeesEachFileOnce) {
   EXPECT_EQ(See(reader, true), Owners());
   EXPECT_EQ(See(reader, true), std::nullopt);
   OwnersWriter writer(folder_, "mig");
-  EXPECT_EQ(writer.OwnsAny(), false);
+  EXPECT_EQ(writer.Owned(), Owners());
   EXPECT_EQ(writer.Take(kFirst, milliseconds(0)).error().kind, ErrorKind::kTimeout);
   EXPECT_EQ(See(reader, true), Owners()) << "what was not carried out is taken back";
   std::thread carries_out([&] {
@@ -57,7 +57,7 @@ TEST_F(OwnersFile, NoFileMeansNoOwnersAndAReaderSeesEachFileOnce) {
   EXPECT_TRUE(writer.Take(kFirst, seconds(5)));
   carries_out.join();
   EXPECT_EQ(See(reader, true), std::nullopt);
-  EXPECT_EQ(writer.OwnsAny(), true);
+  EXPECT_EQ(writer.Owned()->size(), kFirst.size());
 }
 
 TEST_F(OwnersFile, AWriterWaitsForEachReaderAndForNobodyElse) {
@@ -96,9 +96,9 @@ TEST_F(OwnersFile, AnotherProgramsGpuIsRefused) {
   EXPECT_TRUE(OwnersWriter(folder_, "dra").Take(kFirst, kShort));
   OwnersWriter writer(folder_, "mig");
   EXPECT_EQ(writer.Take(kBoth, kShort).error().kind, ErrorKind::kConflict);
-  EXPECT_EQ(writer.OwnsAny(), false);
+  EXPECT_EQ(writer.Owned(), Owners());
   EXPECT_TRUE(writer.Take({{"GPU-1", kBoth.at("GPU-1")}}, kShort));
-  EXPECT_EQ(*OwnersWriter(folder_, "dra").OwnsAny(), true);
+  EXPECT_EQ(OwnersWriter(folder_, "dra").Owned()->size(), kFirst.size());
 }
 
 TEST_F(OwnersFile, ADamagedFileIsAnErrorForReadersAndReplacedByAWriter) {

@@ -18,8 +18,8 @@ TEST(Owners, TheFileSaysWhoHasWhichGpu) {
   const auto read = ParseOwners(OwnersText(kTwo, "boot"), "boot");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, kTwo);
-  EXPECT_TRUE(OwnsAny(*read, "another"));
-  EXPECT_FALSE(OwnsAny(*read, "nvidia-device-plugin"));
+  EXPECT_EQ(OwnedBy(*read, "another").size(), 1U);
+  EXPECT_TRUE(OwnedBy(*read, "nvidia-device-plugin").empty());
   EXPECT_TRUE(AnyExclusive(*read));
   EXPECT_FALSE(AnyExclusive({{"GPU-1", kTwo.at("GPU-1")}}));
 }

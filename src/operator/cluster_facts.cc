@@ -15,8 +15,10 @@
 
 #include "base/text.h"
 #include "operator/node_labels.h"
+#include "policy/mig_holders.h"
 #include "policy/names.h"
 #include "policy/operands.h"
+#include "policy/reasons.h"
 #include "policy/taints.h"
 
 namespace gantry::gpu_operator {
@@ -99,6 +101,24 @@ NodeMarks NodeMarksOf(std::string_view packed) {
     }
   });
   return marks;
+}
+
+// Whether the node's GPUs are divided as its label asks; if pods or processes hold them, the
+// operator's own sentence says more than the MIG manager's.
+// Whether the change waits: then the kubelet offers fewer GPUs, or none, on purpose.
+template <typename Describe>
+bool JudgeMig(const std::string& name, const NodeFacts& node, const NodeMarks& marks,
+              const Describe& describe, ClusterFacts& facts) {
+  const auto held = policy::ParseMigHoldersStep(node.mig_holders_step);
+  if (marks.mig_state == names::kMigFailed) {
+    facts.mig_failed.push_back(held.has_value()
+                                   ? format("{} ({})", name, held->message)
+                                   : describe(name, marks.mig_layout, names::kMigFeature));
+  } else if (held.has_value()) {
+    facts.mig_waits.push_back(format("{} ({})", name, held->message));
+    return true;
+  }
+  return false;
 }
 
 void Count(std::string_view operand, std::map<std::string, int, std::less<>>& nodes) {
@@ -194,12 +214,12 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
     if (!node->ready) {
       facts.gpu_not_ready.push_back(name);
     }
+    const bool withdrawn =
+        node->ready && marks.mig_managed && JudgeMig(name, *node, marks, describe, facts);
     if (node->ready && marks.validated && marks.validation.has_value() &&
-        *marks.validation != names::kValidationReady) {
+        *marks.validation != names::kValidationReady &&
+        !(withdrawn && *marks.validation == reasons::kNoGpuAllocatable.code)) {
       facts.not_validated.push_back(describe(name, *marks.validation, names::kValidationFeature));
-    }
-    if (node->ready && marks.mig_managed && marks.mig_state == names::kMigFailed) {
-      facts.mig_failed.push_back(describe(name, marks.mig_layout, names::kMigFeature));
     }
     const Taint* taint = Untolerated(node->taints, tolerations);
     if (taint != nullptr && IsToBeTolerated(*taint)) {
@@ -219,7 +239,7 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
       if (by_mps) {
         Count(kMps, facts.expected);
       }
-      if (plugin && node->ready && !node->gpu_allocatable) {
+      if (plugin && node->ready && !node->gpu_allocatable && !withdrawn) {
         facts.gpu_without_resource.push_back(name);
       }
     }
@@ -230,7 +250,7 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
   facts.rhcos.assign(rhcos.begin(), rhcos.end());
   for (auto* list :
        {&facts.undescribed, &facts.gpus_gone, &facts.gpu_not_ready, &facts.gpu_without_resource,
-        &facts.not_validated, &facts.mig_failed, &facts.untolerated}) {
+        &facts.not_validated, &facts.mig_failed, &facts.mig_waits, &facts.untolerated}) {
     std::ranges::sort(*list);
   }
   return facts;

@@ -26,6 +26,7 @@ struct ClusterFacts {
   std::vector<std::string> gpu_without_resource;
   std::vector<std::string> not_validated;  // Ready, validation failed: "node (reason: a sentence)"
   std::vector<std::string> mig_failed;     // Ready, not divided as asked: "node (layout: why)"
+  std::vector<std::string> mig_waits;      // the same, while the change waits for holders
   // Deploy label suffix -> nodes with it, and those of them on which that DaemonSet should have a
   // pod.
   std::map<std::string, int, std::less<>> labelled;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "policy/mig_holders.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -105,6 +106,23 @@ TEST(ClusterFacts, NodesThatAreNotDividedAsAskedAreNamed) {
   };
   EXPECT_THAT(Summarize(nodes, kDefault, message).mig_failed,
               ElementsAre("a (all-1g.10gb: pod default/train)", "b (all-1g.10gb)"));
+}
+
+TEST(ClusterFacts, NodesWhoseGpusAreHeldSayWhatTheOperatorHasDecided) {
+  NodeFacts failed = GpuNode();
+  failed.labels += "nvidia.com/gpu.deploy.mig-manager=true\nnvidia.com/mig.config=a\n";
+  failed.labels += "nvidia.com/gpu.deploy.operator-validator=true\n";
+  failed.labels += "nvidia.com/gpu.validation=NoGpuAllocatable\n";
+  failed.mig_holders_step = policy::FormatMigHoldersStep({.layout = "a", .message = "a: in use"});
+  failed.gpu_allocatable = false;
+  NodeFacts waits = failed;
+  failed.labels += "nvidia.com/mig.config.state=failed\n";
+  waits.labels += "nvidia.com/mig.config.state=pending\n";
+  const ClusterFacts facts = FactsOf({{"f", &failed}, {"w", &waits}});
+  EXPECT_THAT(facts.mig_failed, ElementsAre("f (a: in use)"));
+  EXPECT_THAT(facts.mig_waits, ElementsAre("w (a: in use)"));
+  EXPECT_THAT(facts.gpu_without_resource, ElementsAre("f")) << "those of w are withdrawn";
+  EXPECT_THAT(facts.not_validated, ElementsAre("f (NoGpuAllocatable)"));
 }
 
 TEST(ClusterFacts, VersionsOfRhcosAreThoseOfAllNodes) {

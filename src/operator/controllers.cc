@@ -48,15 +48,21 @@ Controllers::Controllers(kube::Client& client, const Settings& settings,
                    cluster_.Trigger();
                    upgrades_.Trigger();
                  },
-             .node = [this](const std::string& node) { nodes_.Enqueue(node); }}),
+             .node =
+                 [this](const std::string& node) {
+                   nodes_.Enqueue(node);
+                   mig_holders_.Enqueue(node);
+                 }}),
       actor_(
           client, view_, events_, settings.ns, [this] { upgrades_.Trigger(); },
           [this] { cluster_.Trigger(); }),
+      drainer_(client, view_, events_,
+               [this](const std::string& node) { mig_holders_.Enqueue(node); }),
       labeller_(
           client, view_, events_, settings,
           [this](const std::string& node) { nodes_.Enqueue(node); },
           [this] { cluster_.TriggerNow(); }, RealClock()),
-      reconciler_(client, view_, events_, actor_, labeller_, settings) {}
+      reconciler_(client, view_, events_, actor_, drainer_, labeller_, settings) {}
 
 void Controllers::Start() {
   view_.Start();

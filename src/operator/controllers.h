@@ -12,6 +12,7 @@
 #include "kube/client.h"
 #include "kube/controller.h"
 #include "kube/events.h"
+#include "operator/mig_drainer.h"
 #include "operator/node_labeller.h"
 #include "operator/reconcile.h"
 #include "operator/settings.h"
@@ -65,8 +66,8 @@ class Controllers {
   static constexpr std::chrono::milliseconds kUpgradesPace{100};
   // An API server handles several at once; more would only wait there.
   static constexpr int kNodeWorkers = 4;
-  [[nodiscard]] std::array<kube::Controller*, 3> all() {
-    return {&cluster_.controller(), &nodes_, &upgrades_.controller()};
+  [[nodiscard]] std::array<kube::Controller*, 4> all() {
+    return {&cluster_.controller(), &nodes_, &upgrades_.controller(), &mig_holders_};
   }
 
   kube::EventRecorder events_;
@@ -78,8 +79,12 @@ class Controllers {
                           kNodeWorkers, kControllerBackoff};
   ClusterController upgrades_{"driver-upgrades", kUpgradesPace,
                               [this] { return actor_.Reconcile(); }};
+  kube::Controller mig_holders_{
+      "mig-holders", [this](const std::string& node) { return drainer_.Reconcile(node); }, 1,
+      kControllerBackoff};
   View view_;
   upgrade::Actor actor_;
+  MigDrainer drainer_;
   NodeLabeller labeller_;
   Reconciler reconciler_;
   std::jthread starter_;

@@ -121,6 +121,7 @@ LabelRules RulesFor(const ClusterInput& input, const DriversByNode& division,
   };
   rules.validated = runs_ours(policy::OperandId::kOperatorValidation);
   rules.mig_states = runs_ours(policy::OperandId::kMigManager);
+  rules.gpu_holders = input.policy.gpu_holders;
   return rules;
 }
 

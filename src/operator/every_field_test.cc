@@ -17,6 +17,7 @@
 #include "operator/desired/operands.h"
 #include "operator/driver_parts_for_tests.h"
 #include "operator/driver_plan.h"
+#include "operator/mig_holders.h"
 #include "operator/node_labels.h"
 #include "operator/upgrade/roll_out.h"
 #include "policy/names.h"
@@ -138,6 +139,18 @@ std::string Upgrades(const policy::ClusterPolicy& policy) {
   return text + upgrade::StatusOf(plan).dump();
 }
 
+// What it comes to for pods that hold GPUs whose MIG layout is to change.
+std::string Holders(const policy::ClusterPolicy& policy) {
+  const HeldNode node = {
+      .holders = {.layout = "l", .pods = {"ns/bare", "ns/scratch"}, .withdrawn = true},
+      .rule = {.spec = policy.gpu_holders, .mistake = ""},
+      .before = {},
+      .pods = {{{"ns", "bare"}, {}}, {{"ns", "scratch"}, {.managed = true, .has_empty_dir = true}}},
+      .seen_since = WallTime(),
+      .eviction = {}};
+  return DecideHolders(node, WallTime()).step.message;
+}
+
 // Everything that a policy comes to.
 std::string Outcome(const Json& spec, const OpenShift& openshift = {}) {
   const auto policy = policy::Parse({{"spec", spec}});
@@ -161,9 +174,9 @@ std::string Outcome(const Json& spec, const OpenShift& openshift = {}) {
     }
   }
   const LabelRules rules = RulesOf(*policy, false);
-  return text + format("{} {} {} {} {} {}", rules.sandbox, rules.sandbox_mode,
+  return text + format("{} {} {} {} {} {} {}", rules.sandbox, rules.sandbox_mode,
                        rules.default_workload, rules.mig_default, policy->pod_security_labels,
-                       Upgrades(*policy));
+                       Upgrades(*policy), Holders(*policy));
 }
 
 // Policies in which every operand runs from an image that it names; what makes no difference in one
@@ -205,6 +218,7 @@ std::vector<Json> Policies() {
                                          {"maxUnavailable", "100%"},
                                          {"waitForCompletion", {{"podSelector", "a=b"}}},
                                          {"drain", {{"enable", true}}}};
+  upgrades["migManager"]["gpuHolders"] = {{"action", "evict"}};
   return {all, ours, kata, managers, upgrades};
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "operator/mig_holders.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -98,6 +99,8 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const L
     }
     if (!rules.mig_states) {
       labels.erase(names::kMigConfigState);
+    } else if (const auto holders = HoldersOf(node, facts->mig_holders); holders.has_value()) {
+      labels[names::kMigConfigState] = StateWithHolders(node, *holders, rules.gpu_holders);
     }
     take(name, labels, false);
     editor.change.rejected_labels += facts->rejected;

@@ -382,6 +382,18 @@ TEST(NodeFeatures, WhyALayoutFailedIsKept) {
   EXPECT_EQ(broken("nvidia-mig-for-m", "failed"), "") << "another node's";
 }
 
+TEST(NodeFeatures, HoldersAreThoseOfTheNodesMigManager) {
+  const auto holders = [](const std::string& name) {
+    return ProjectFeatures({{"metadata",
+                             {{"name", name},
+                              {"labels", {{names::kNfdNodeName, "n"}}},
+                              {"annotations", {{names::kMigHolders, "them"}}}}}})
+        .mig_holders;
+  };
+  EXPECT_EQ(holders("nvidia-mig-for-n"), "them");
+  EXPECT_EQ(holders("nvidia-mig-for-m"), "");
+}
+
 TEST(NodeFeatures, AnotherWorkersVersionIsForeign) {
   const auto foreign = [](const std::string& version) {
     return ProjectFeatures({{"metadata", {{"annotations", {{names::kNfdWorkerVersion, version}}}}}})

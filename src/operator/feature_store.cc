@@ -25,6 +25,7 @@ FeatureStore::FeatureStore(kube::Client& client, std::string ns, FeatureReading 
               return facts;
             }
             facts.broken.clear();
+            facts.mig_holders.clear();
             if (Counts(in)) {
               facts.foreign = false;  // an administrator chose this namespace
               return facts;
@@ -115,6 +116,11 @@ std::optional<bool> FeatureStore::ForeignGpusOf(const std::string& node) const {
 std::string FeatureStore::BrokenOf(const std::string& object) const {
   const auto facts = features_.Get({ns_, object});
   return facts == nullptr ? "" : facts->broken;
+}
+
+std::string FeatureStore::MigHoldersOf(const std::string& node) const {
+  const auto facts = features_.Get({ns_, names::kMigFeature + node});
+  return facts == nullptr ? "" : facts->mig_holders;
 }
 
 bool FeatureStore::Has(const std::string& object) const {

@@ -50,6 +50,8 @@ class FeatureStore {
   // The message of Gantry's validator or MIG manager in the object of that name, in the operator's
   // namespace; empty: nothing is wrong, or unknown.
   [[nodiscard]] std::string BrokenOf(const std::string& object) const;
+  // What the node's MIG manager has published (FeatureFacts::mig_holders).
+  [[nodiscard]] std::string MigHoldersOf(const std::string& node) const;
 
  private:
   // An object that describes a node, in the order of Of.

@@ -59,6 +59,8 @@ void ReadAnnotations(const Json& node, const std::string& instance, NodeFacts& f
   }
   facts.features = annotations->value(names::kFeatureLabelsAnnotation, "");
   facts.startup_taint = annotations->value(names::kStartupTaint, "");
+  facts.mig_gpu_holders = annotations->value(names::kMigGpuHolders, "");
+  facts.mig_holders_step = annotations->value(names::kMigHoldersStep, "");
   facts.foreign_nfd = annotations->contains(names::kNfdMasterVersion);
   Labels upgrade;
   for (const auto& [key, value] : annotations->items()) {
@@ -254,6 +256,11 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
     facts.features = nfd::ToJson(kept).dump();
   }
   facts.broken = BrokenBy(node_feature, facts.node);
+  if (const std::string* holders = kube::AnnotationOf(node_feature, names::kMigHolders);
+      holders != nullptr &&
+      TextAt(node_feature, "metadata.name") == names::kMigFeature + facts.node) {
+    facts.mig_holders = *holders;
+  }
   facts.rejected = static_cast<int>(said.size() - valid.size());
   if (!reading.labels) {
     std::erase_if(valid, [](const auto& label) { return !policy::DecidesOperands(label.first); });

@@ -53,8 +53,10 @@ struct NodeReading {
 struct NodeFacts {
   std::string labels;    // packed: nvidia.com/*, those from NodeFeature objects, GPUs and system
   std::string features;  // the annotation names::kFeatureLabelsAnnotation as written
-  std::string startup_taint;  // the annotation names::kStartupTaint
-  std::string upgrade;        // packed: the annotations about the driver's upgrade
+  std::string startup_taint;     // the annotation names::kStartupTaint
+  std::string upgrade;           // packed: the annotations about the driver's upgrade
+  std::string mig_gpu_holders;   // the annotation names::kMigGpuHolders
+  std::string mig_holders_step;  // the annotation names::kMigHoldersStep
   // NFD's record of its labels, if it differs from FormatNfdLabels of `features`: an NFD is or was
   // here.
   std::optional<std::string> nfd_labels;
@@ -95,6 +97,8 @@ struct FeatureFacts {
   int rejected = 0;          // labels that are not allowed, by policy or by Kubernetes
   // The message of Gantry's validator or MIG manager on what does not work on the node.
   std::string broken;
+  // The MIG manager's annotation names::kMigHolders.
+  std::string mig_holders;
   bool operator==(const FeatureFacts&) const = default;
 };
 // How NodeFeature objects are read.

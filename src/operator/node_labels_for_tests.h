@@ -32,11 +32,12 @@ class LabelledNode {
               {{"name", "n"}, {"labels", std::move(labels)}, {"annotations", Json::object()}}},
              {"spec", Json::object()}};
   }
-  LabelledNode& Feature(const std::string& name, Json labels,
-                        const Json& features = Json::object()) {
-    features_[name] =
-        ProjectFeatures({{"metadata", {{"name", name}, {"labels", {{names::kNfdNodeName, "n"}}}}},
-                         {"spec", {{"labels", std::move(labels)}, {"features", features}}}});
+  LabelledNode& Feature(const std::string& name, Json labels, const Json& features = Json::object(),
+                        const Json& annotations = Json::object()) {
+    features_[name] = ProjectFeatures(
+        {{"metadata",
+          {{"name", name}, {"labels", {{names::kNfdNodeName, "n"}}}, {"annotations", annotations}}},
+         {"spec", {{"labels", std::move(labels)}, {"features", features}}}});
     return *this;
   }
   LabelledNode& NoFeature(const std::string& name) {

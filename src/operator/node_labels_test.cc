@@ -54,6 +54,19 @@ TEST(NodeLabels, NvidiasMigManagerWritesItsStateItself) {
   EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/mig.config.state", "pending")));
 }
 
+TEST(NodeLabels, WhatHappensToHoldersDecidesTheStateOfTheirLayout) {
+  constexpr char kState[] = "nvidia.com/mig.config.state";
+  LabelledNode node;
+  node.Feature("n", {{kPciLabel, "true"}});
+  node.Feature("nvidia-mig-for-n", {{kState, "failed"}}, Json::object(),
+               {{names::kMigHolders, R"({"layout": "all-1g.10gb", "pods": ["default/train"]})"}});
+  EXPECT_THAT(node.Round(), Contains(Pair(kState, "failed")));
+  node.rules.gpu_holders.action = policy::HolderAction::kWait;
+  EXPECT_THAT(node.Round(), Contains(Pair(kState, "failed"))) << "the label asks for no layout";
+  node.Set("nvidia.com/mig.config", "all-1g.10gb");
+  EXPECT_THAT(node.Round(), Contains(Pair(kState, "pending")));
+}
+
 TEST(NodeLabels, TheDriverManagerIsToldWhoEmptiesTheNode) {
   LabelledNode node;
   node.Feature("n", {{kPciLabel, "true"}});

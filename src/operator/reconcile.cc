@@ -60,11 +60,12 @@ void Note(Status status, Status& first) {
 }  // namespace
 
 Reconciler::Reconciler(kube::Client& client, View& view, kube::EventRecorder& events,
-                       upgrade::Actor& upgrades, NodeLabeller& labeller, const Settings& settings,
-                       const Clock& clock)
+                       upgrade::Actor& upgrades, MigDrainer& drainer, NodeLabeller& labeller,
+                       const Settings& settings, const Clock& clock)
     : client_(client),
       view_(view),
       upgrades_(upgrades),
+      drainer_(drainer),
       labeller_(labeller),
       settings_(settings),
       clock_(clock),
@@ -86,6 +87,7 @@ kube::Outcome Reconciler::Reconcile() {
   if (no_policy && drivers.empty()) {
     labeller_.ClearRules();
     upgrades_.SetPolicies({});
+    drainer_.SetRule(std::nullopt);
   } else if (no_policy) {
     Note(ReconcilePolicy({}, {Json::object(), {}}, drivers).applied, first);
   } else {
@@ -188,6 +190,8 @@ Reconciler::Applied Reconciler::Apply(const ClusterInput& input, const ClusterDe
   // An existing DaemonSet would delete its pods with the label that it selects by.
   const bool labelled = labeller_.SetRules(
       decision.rules, plan.orphan.empty() ? decision.drivers.owners : UnknownOwners());
+  drainer_.SetRule(decision.rules.mig_states ? std::optional(decision.rules.gpu_holders)
+                                             : std::nullopt);
   Applied applied;
   if (!labelled) {
     applied.held = std::move(plan);

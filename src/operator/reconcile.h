@@ -14,6 +14,7 @@
 #include "operator/apply.h"
 #include "operator/decide_cluster.h"
 #include "operator/metrics.h"
+#include "operator/mig_drainer.h"
 #include "operator/node_labeller.h"
 #include "operator/settings.h"
 #include "operator/stalled.h"
@@ -30,8 +31,8 @@ namespace gantry::gpu_operator {
 class Reconciler {
  public:
   Reconciler(kube::Client& client, View& view, kube::EventRecorder& events,
-             upgrade::Actor& upgrades, NodeLabeller& labeller, const Settings& settings,
-             const Clock& clock = RealClock());
+             upgrade::Actor& upgrades, MigDrainer& drainer, NodeLabeller& labeller,
+             const Settings& settings, const Clock& clock = RealClock());
 
   // Blocks for its requests; one thread. Objects wait until the nodes are labelled by the policy's
   // rules: a thousand nodes are labelled in seconds while the API server is idle, but take a minute
@@ -85,6 +86,7 @@ class Reconciler {
   kube::Client& client_;
   View& view_;
   upgrade::Actor& upgrades_;
+  MigDrainer& drainer_;
   NodeLabeller& labeller_;
   const Settings& settings_;
   const Clock& clock_;

@@ -65,6 +65,9 @@ Json StripNode(const Json& node, std::string_view instance) {
       patch["spec"] = PatchOf(change, taints == nullptr ? Json::array() : *taints)["spec"];
     }
   }
+  if (annotations != nullptr && annotations->contains(names::kMigHoldersStep)) {
+    metadata["annotations"][names::kMigHoldersStep] = nullptr;
+  }
   // A killed driver manager could not do this.
   if (annotations != nullptr && annotations->contains(names::kManagerCordon)) {
     metadata["annotations"][names::kManagerCordon] = nullptr;
@@ -108,20 +111,19 @@ Json StripResources(const Json& node, std::string_view instance) {
   return change.resources.empty() ? Json() : ResourcePatchOf(change);
 }
 
-Json StripConditions(const Json& node) {
-  const Json* conditions = At(node, "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) {
-    return {};
-  }
-  for (size_t i = 0; i < conditions->size(); ++i) {
-    if (TextAt((*conditions)[i], "type") == names::kGpuHealthyCondition) {
+Json StripConditions(const Json& node, std::span<const std::string_view> types) {
+  const std::vector<Json> conditions = ListAt(node, "status.conditions");
+  Json patch = Json::array();
+  // From the last on, because a removal moves those behind it.
+  for (size_t i = conditions.size(); i-- > 0;) {
+    const std::string type = TextAt(conditions[i], "type");
+    if (std::ranges::find(types, type) != types.end()) {
       const std::string path = format("/status/conditions/{}", i);
-      return Json::array(
-          {{{"op", "test"}, {"path", path + "/type"}, {"value", names::kGpuHealthyCondition}},
-           {{"op", "remove"}, {"path", path}}});
+      patch.push_back({{"op", "test"}, {"path", path + "/type"}, {"value", type}});
+      patch.push_back({{"op", "remove"}, {"path", path}});
     }
   }
-  return {};
+  return patch.empty() ? Json() : patch;
 }
 
 bool IsOurNodeFeature(const Json& node_feature) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <span>
 #include <string_view>
 
 #include "base/json.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 
@@ -17,9 +20,12 @@ Json StripNode(const Json& node, std::string_view instance = {});
 // null if there are none. Apply it before StripNode, which removes their record.
 Json StripResources(const Json& node, std::string_view instance = {});
 
-// The JSON patch that removes the device plugin's condition from a Node's status, or null if it has
+// Gantry's conditions of a Node.
+inline constexpr std::array<std::string_view, 2> kOwnConditions = {names::kGpuHealthyCondition,
+                                                                   names::kMigHeldCondition};
+// The JSON patch that removes conditions of these types from a Node's status, or null if it has
 // none. It fails if the order of the conditions changed meanwhile.
-Json StripConditions(const Json& node);
+Json StripConditions(const Json& node, std::span<const std::string_view> types = kOwnConditions);
 
 // Whether one of Gantry's agents wrote a NodeFeature object.
 bool IsOurNodeFeature(const Json& node_feature);

@@ -63,12 +63,24 @@ TEST(StripNode, EndsTheCordonOfADriverManagerThatWasKilled) {
       "nvidia.com/gpu-operator.driver-manager-cordon": null}}, "spec": {"unschedulable": null}})"));
 }
 
-TEST(StripConditions, TakesTheDevicePluginsAndNoOther) {
+TEST(StripNode, TakesWhatWasDecidedAboutHolders) {
+  const Json node = Json::parse(R"({"metadata": {"annotations": {
+      "nvidia.com/gpu-operator.mig-gpu-holders": "evict",
+      "nvidia.com/gpu-operator.mig-holders-step": "{}"}}})");
+  EXPECT_EQ(StripNode(node), Json::parse(R"({"metadata": {"annotations": {
+      "nvidia.com/gpu-operator.mig-holders-step": null}}})"))
+      << "the other one is a user's";
+}
+
+TEST(StripConditions, TakesGantrysAndNoOther) {
   const Json node = Json::parse(R"({"status": {"conditions": [
-      {"type": "Ready", "status": "True"}, {"type": "GPUHealthy", "status": "False"}]}})");
+      {"type": "GPUHealthy", "status": "False"}, {"type": "Ready", "status": "True"},
+      {"type": "MIGChangeHeld", "status": "True"}]}})");
   EXPECT_EQ(StripConditions(node), Json::parse(R"([
-      {"op": "test", "path": "/status/conditions/1/type", "value": "GPUHealthy"},
-      {"op": "remove", "path": "/status/conditions/1"}])"));
+      {"op": "test", "path": "/status/conditions/2/type", "value": "MIGChangeHeld"},
+      {"op": "remove", "path": "/status/conditions/2"},
+      {"op": "test", "path": "/status/conditions/0/type", "value": "GPUHealthy"},
+      {"op": "remove", "path": "/status/conditions/0"}])"));
   EXPECT_TRUE(StripConditions(node["status"]).is_null());
   EXPECT_TRUE(
       StripConditions(Json::parse(R"({"status": {"conditions": [{"type": "Ready"}]}})")).is_null());

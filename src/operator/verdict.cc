@@ -179,6 +179,12 @@ void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, Opera
              format("not divided as their label {} asks: {}", names::kMigConfig,
                     SomeNames(cluster.mig_failed)));
   }
+  if (id == OperandId::kMigManager && !operand.theirs && cluster.mig_failed.empty() &&
+      !cluster.mig_waits.empty()) {
+    NotReady(state, "MigChangeWaits",
+             format("wait to be divided as their label {} asks: {}", names::kMigConfig,
+                    SomeNames(cluster.mig_waits)));
+  }
   if (id != OperandId::kDevicePlugin) {
     return;
   }

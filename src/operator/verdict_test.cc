@@ -159,6 +159,15 @@ TEST_F(VerdictTest, NotReadyWhileANodeIsNotDividedAsAsked) {
   EXPECT_EQ(StateOf("state-mig-manager").state, "ready");
 }
 
+TEST_F(VerdictTest, NotReadyWhileAChangeOfALayoutWaits) {
+  cluster_.mig_waits = {"a (all-1g.10gb: in use by pod default/train)"};
+  EXPECT_EQ(Now().state, "notReady");
+  EXPECT_EQ(StateOf("state-mig-manager").reason, "MigChangeWaits");
+  EXPECT_THAT(Now().message, HasSubstr("pod default/train"));
+  cluster_.mig_failed = {"b (all-1g.10gb)"};
+  EXPECT_EQ(StateOf("state-mig-manager").reason, "MigChangeFailed");
+}
+
 TEST_F(VerdictTest, TheExporterIsNotReadyBeforeItRuns) {
   sets_["nvidia-dcgm-exporter"].available = 1;
   EXPECT_EQ(StateOf("state-dcgm-exporter").state, "notReady");

@@ -230,6 +230,9 @@ FeatureStore::Features View::FeaturesOf(const std::string& node) const {
 std::string View::BrokenOf(const std::string& object) const {
   return features_.Store()->BrokenOf(object);
 }
+std::string View::MigHoldersOf(const std::string& node) const {
+  return features_.Store()->MigHoldersOf(node);
+}
 bool View::HasFeature(const std::string& object) const { return features_.Store()->Has(object); }
 
 std::optional<bool> View::ForeignGpusOf(const std::string& node) const {

@@ -68,6 +68,7 @@ class View {
   // As FeatureStore returns them.
   [[nodiscard]] FeatureStore::Features FeaturesOf(const std::string& node) const;
   [[nodiscard]] std::string BrokenOf(const std::string& object) const;
+  [[nodiscard]] std::string MigHoldersOf(const std::string& node) const;
   [[nodiscard]] bool HasFeature(const std::string& object) const;
   [[nodiscard]] std::optional<bool> ForeignGpusOf(const std::string& node) const;
   // Whether an NFD's workers describe nodes.

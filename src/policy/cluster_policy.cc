@@ -141,6 +141,7 @@ void ReadOperandOptions(const SpecSection& spec, ClusterPolicy& policy) {
   }
   mig.In("config").OneOf("default", {"all-disabled"}, policy.mig_default);
   mig.In("gpuClientsConfig").Text("name", policy.gpu_clients);
+  policy.gpu_holders = ReadGpuHolders(mig.In("gpuHolders"), {});
   const SpecSection vgpu_devices = spec.In("vgpuDeviceManager").In("config");
   vgpu_devices.Text("name", policy.vgpu_config);
   vgpu_devices.Text("default", policy.vgpu_default);

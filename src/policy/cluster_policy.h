@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "policy/gpu_holders.h"
 #include "policy/upgrade_policy.h"
 
 namespace gantry::policy {
@@ -168,6 +169,7 @@ struct ClusterPolicy {
   std::string mig_config;                    // migManager.config.name, a ConfigMap
   std::string mig_default = "all-disabled";  // migManager.config.default
   std::string gpu_clients;                   // migManager.gpuClientsConfig.name
+  GpuHoldersSpec gpu_holders;                // migManager.gpuHolders
   std::string vgpu_config;                   // vgpuDeviceManager.config.name
   std::string vgpu_default = "default";      // vgpuDeviceManager.config.default
   DriverManagerSpec vgpu_driver_manager;     // vgpuManager.driverManager

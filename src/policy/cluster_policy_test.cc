@@ -120,6 +120,7 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
           {"sandboxWorkloads", {{"enabled", true}}},
           {"migManager",
            {{"gpuClientsConfig", {{"name", "clients"}}},
+            {"gpuHolders", {{"action", "evict"}}},
             {"env", Json::array({{{"name", "WITH_REBOOT"}, {"value", "true"}},
                                  {{"name", "WITH_SHUTDOWN_HOST_GPU_CLIENTS"}, {"value", "false"}},
                                  {{"name", "CDI_ENABLED"}, {"value", "true"}}})}}},
@@ -132,6 +133,7 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
   const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "v"}};
   Json mig = image;
   mig["gpuClientsConfig"] = {{"name", "clients"}};
+  mig["gpuHolders"] = {{"action", "evict"}};
   Json driver = image;
   driver.update({{"upgradePolicy", {{"autoUpgrade", true}, {"maxUnavailable", "25%"}}},
                  {"readinessProbe", {{"periodSeconds", 3}}}});
@@ -145,7 +147,7 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
                   {"cdi", {{"nriPluginEnabled", true}}},
                   {"kataManager", {{"enabled", true}}},
               })),
-              ElementsAre("driver.readinessProbe.periodSeconds"));
+              ElementsAre("driver.readinessProbe.periodSeconds", "migManager.gpuHolders"));
 }
 
 TEST(ClusterPolicy, DefaultsOfTheApiServerAreNotNamed) {

@@ -73,6 +73,13 @@ inline constexpr char kMigConfigState[] = "nvidia.com/mig.config.state";
 inline constexpr char kMigFailed[] = "failed";
 // Annotation on the MIG manager's NodeFeature: the state in a sentence.
 inline constexpr char kMigMessage[] = "nvidia.com/mig.config-message";
+// The same: pods and processes that the change would cut off (policy/mig_holders.h); empty: none.
+inline constexpr char kMigHolders[] = "nvidia.com/mig.config-holders";
+// Annotation on a Node: what happens to them there, instead of migManager.gpuHolders (an action, or
+// an object of its fields in JSON).
+inline constexpr char kMigGpuHolders[] = "nvidia.com/gpu-operator.mig-gpu-holders";
+// The operator's own: what it has decided about them (policy/mig_holders.h).
+inline constexpr char kMigHoldersStep[] = "nvidia.com/gpu-operator.mig-holders-step";
 inline constexpr char kMigCapable[] = "nvidia.com/mig.capable";
 inline constexpr char kCcCapable[] = "nvidia.com/cc.capable";
 // The validator's result: "ready", or the reason why not, in one word.
@@ -161,6 +168,8 @@ inline constexpr char kDeviceUuid[] = "nvidia.com/gpu.uuid";
 
 // Condition of a Node: whether every GPU of it is in service.
 inline constexpr char kGpuHealthyCondition[] = "GPUHealthy";
+// The operator's: True while pods or processes hold GPUs whose MIG layout is to change.
+inline constexpr char kMigHeldCondition[] = "MIGChangeHeld";
 
 // --- objects
 // -----------------------------------------------------------------------------------------

@@ -29,10 +29,14 @@ constexpr std::array kMigRequests = std::to_array<const char*>({
     "WITH_SHUTDOWN_HOST_GPU_CLIENTS",
 });
 
-// "migManager.env.WITH_REBOOT" for each that is true.
+// "migManager.env.WITH_REBOOT" for each that is true. With NVIDIA's MIG manager what happens to
+// holders is its own business.
 std::vector<std::string> MigRequests(const ClusterPolicy& policy) {
   std::vector<std::string> fields;
   const OperandSpec& manager = policy.mig_manager;
+  if (!manager.image.image.empty() && policy.gpu_holders.action != HolderAction::kFail) {
+    fields.emplace_back("migManager.gpuHolders");
+  }
   for (const char* name : kMigRequests) {
     const auto asked = std::ranges::find(manager.env, name, &EnvVars::value_type::first);
     if (manager.image.image.empty() && asked != manager.env.end() &&

@@ -33,12 +33,6 @@ void ReadSeconds(const SpecSection& section, std::chrono::seconds& out) {
   out = std::chrono::seconds(std::min(value, kTenYears));
 }
 
-void ReadEmptying(const SpecSection& section, EmptyingSpec& out) {
-  section.Bool("force", out.force);
-  section.Bool("deleteEmptyDir", out.delete_empty_dir);
-  ReadSeconds(section, out.timeout);
-}
-
 void ReadShare(const SpecSection& section, std::string_view key, NodeShare& out) {
   const Json* found = section.Find(key);
   if (found == nullptr || !found->is_string()) {
@@ -65,6 +59,12 @@ void ReadShare(const SpecSection& section, std::string_view key, NodeShare& out)
 }
 
 }  // namespace
+
+void ReadEmptying(const SpecSection& section, EmptyingSpec& out) {
+  section.Bool("force", out.force);
+  section.Bool("deleteEmptyDir", out.delete_empty_dir);
+  ReadSeconds(section, out.timeout);
+}
 
 long long NodeShare::Of(long long nodes) const {
   if (!percent) {

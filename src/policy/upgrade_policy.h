@@ -39,6 +39,10 @@ struct UpgradePolicy {
   bool operator==(const UpgradePolicy&) const = default;
 };
 
+// Absent fields keep the values of `out`, here and below. The section keeps a mistake, with its
+// field.
+void ReadEmptying(const SpecSection& section, EmptyingSpec& out);
+
 // Absent fields keep the values of `policy`. The section keeps a mistake, with its field.
 UpgradePolicy ReadUpgradePolicy(const SpecSection& section, UpgradePolicy policy);
 

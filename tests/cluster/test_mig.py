@@ -86,6 +86,25 @@ def test_who_uses_a_gpu_is_named_and_not_cut_off(bed, node):
     wait_for("the policy to be ready", bed.policy_ready, 30)
 
 
+def test_a_pod_is_evicted_for_a_layout(bed, node):
+    ask(bed, node, "all-1g.10gb")
+    offered(bed, node, "nvidia.com/gpu", 56)
+    bed.apply(bed.gpu_pod("holder", 1, node=node))
+    bed.wait_phase("holder", "Running", 60)
+    rule = "nvidia.com/gpu-operator.mig-gpu-holders"
+    bed.kubectl("annotate", "node", node, f'{rule}={{"action": "evict", "force": true}}')
+    try:
+        ask(bed, node, "all-3g.40gb", timeout=90)
+        assert "pod/holder" not in bed.kubectl("get", "pods", "-o", "name")
+        told = bed.kubectl("get", "events", "--field-selector", f"involvedObject.name={node}")
+        assert "MigConfigRemovesPods" in told and "MigConfigGivenUp" not in told, told
+    finally:
+        bed.kubectl("annotate", "node", node, f"{rule}-")
+        bed.delete_pods("holder")
+    offered(bed, node, "nvidia.com/gpu", 16)
+    wait_for("the policy to be ready", bed.policy_ready, 30)
+
+
 def test_a_layout_that_is_not_known_changes_nothing(bed, node):
     before = bed.allocatable(node)
     ask(bed, node, "all-9g.90gb", "failed")

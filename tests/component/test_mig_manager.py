@@ -257,6 +257,18 @@ def test_a_call_that_fails_is_taken_back_and_tried_again(node):
     assert here.is_divided("7g.80gb")
 
 
+def test_op2249_a_driver_that_refuses_the_mode_is_named_with_its_code(node):
+    here = node()
+    here.start()
+    here.reaches("all-disabled")
+    with here.machine.gpu() as gpu:
+        here.machine.control.fail(gpu, 3, "nvmlDeviceSetMigMode")
+    here.reaches("all-1g.10gb", "failed")
+    said = wait(lambda: here.event("MigConfigFailed"), "the event")
+    assert said.startswith("all-1g.10gb: ") and "GPU 0" in said and "NOT_SUPPORTED" in said, said
+    assert here.is_divided() and not here.machine.journal.exists()
+
+
 def test_eight_gpus_in_two_seconds(node):
     here = node(gpus(H100, 8))
     here.start()

@@ -2,10 +2,12 @@
 // When are the GPUs of this node divided anew? When the Node's label nvidia.com/mig.config changes,
 // the driver becomes ready, the file of layouts changes, or the last one has ended who was in the
 // way. What came of it is in nvidia.com/mig.config.state, by a NodeFeature, and in an event. A GPU
-// that somebody uses is never changed.
+// that somebody uses is never changed: what happens to them the operator decides, and its
+// annotation of the Node says whether the change waits.
 #include "operands/mig_manager/mig_manager.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -27,6 +29,7 @@
 #include "kube/client.h"
 #include "operands/mig_manager/flags.h"
 #include "operands/mig_manager/node_change.h"
+#include "policy/mig_holders.h"
 #include "policy/names.h"
 #include "policy/node_feature.h"
 
@@ -60,6 +63,7 @@ class Manager {
   Status Watch();
   Status Look();
   Result<NodeQuestion> Question(const std::string& layout) const;
+  Status Held(const NodeQuestion& question, const NodeAnswer& answer);
   Result<NodeAnswer> Ask(const NodeQuestion& question, bool act);
   Status Divide(const NodeQuestion& question);
   Status Failed(const std::string& layout, const Error& error);
@@ -71,9 +75,9 @@ class Manager {
   agent::FeaturePublisher publisher_;
   agent::OwnNode own_node_;
   host::ChildCall child_{"divide the GPUs"};
-  std::pair<std::string, std::string> said_;  // the state and message that were published last
-  std::string told_;                          // the message of the last event
-  bool held_ = false;
+  std::array<std::string, 3> said_;  // the state, message and holders that were published last
+  std::string told_;                 // the message of the last event
+  std::optional<policy::MigHolders> holders_;  // that are in the way, as far as is known
 };
 
 Status Manager::Watch() {
@@ -85,7 +89,7 @@ Status Manager::Watch() {
       TRY(loop_.watcher().Add(path));
     }
   }
-  return own_node_.WatchLabel(names::kMigConfig);
+  return own_node_.WatchLabel(names::kMigConfig, names::kMigHoldersStep);
 }
 
 Result<NodeQuestion> Manager::Question(const std::string& layout) const {
@@ -97,6 +101,8 @@ Result<NodeQuestion> Manager::Question(const std::string& layout) const {
                         .pod_resources = flags_.pod_resources,
                         .journal = flags_.journal,
                         .status_dir = flags_.status_dir};
+  const auto step = policy::ParseMigHoldersStep(own_node_.Annotation());
+  question.waits = step.has_value() && step->layout == layout && step->waits();
   if (!flags_.WaitsFor(names::kDriverReady)) {
     return question;
   }
@@ -123,7 +129,8 @@ Result<NodeAnswer> Manager::Ask(const NodeQuestion& question, bool act) {
 }
 
 Status Manager::Say(const char* state, const std::string& message) {
-  const std::pair<std::string, std::string> say(state, message);
+  const std::array<std::string, 3> say = {
+      state, message, holders_.has_value() ? policy::FormatMigHolders(*holders_) : ""};
   if (said_ == say && !loop_.VerifyIsDue()) {
     return {};
   }
@@ -131,7 +138,7 @@ Status Manager::Say(const char* state, const std::string& message) {
     return publisher_.Store(client, names::kMigFeature + publisher_.node(), [&](const Json*) {
       policy::NodeFeature wanted;
       wanted.labels = {{names::kMigConfigState, state}};
-      wanted.annotations = {{names::kMigMessage, message}};
+      wanted.annotations = {{names::kMigMessage, message}, {names::kMigHolders, say[2]}};
       return wanted;
     });
   };
@@ -152,11 +159,32 @@ void Manager::Tell(const std::string& reason, const std::string& message, bool g
   }
 }
 
+// Holders stay known while the question cannot be answered; without a layout that can be made there
+// is nothing to wait for.
 Status Manager::Failed(const std::string& layout, const Error& error) {
+  if (error.kind != ErrorKind::kTimeout && error.kind != ErrorKind::kUnavailable) {
+    holders_.reset();
+  }
   const std::string message = format("{}: {}", layout, error.message);
   Tell("MigConfigFailed", message, false);
   TRY(Say(names::kMigFailed, message));
   return std::unexpected(error);
+}
+
+// The operator decides about the holders (policy/mig_holders.h), and tells of it if the change
+// waits for them.
+Status Manager::Held(const NodeQuestion& question, const NodeAnswer& answer) {
+  holders_ = answer.holders;
+  const std::string message = format("{}: in use, and nothing is changed: {}", question.layout,
+                                     Join(answer.blockers, "; "));
+  if (question.waits) {
+    return Say(kPending, message);
+  }
+  if (told_ != message) {
+    log::Warning("{}", message);
+  }
+  Tell("MigConfigHeld", message, false);
+  return Say(names::kMigFailed, message);
 }
 
 Status Manager::Divide(const NodeQuestion& question) {
@@ -164,9 +192,10 @@ Status Manager::Divide(const NodeQuestion& question) {
   if (answer.has_value() && answer->state == NodeAnswer::State::kDiffers) {
     const std::string message = format("the MIG layout changes to {}", question.layout);
     log::Info("{}", message);
+    holders_.reset();
     TRY(Say(kPending, message));
     answer = Ask(question, true);
-  } else if (!answer.has_value()) {
+  } else if (!answer.has_value() || answer->unsettled) {
     // What an earlier change has left is taken back.
     answer = Ask(question, true);
   }
@@ -175,24 +204,20 @@ Status Manager::Divide(const NodeQuestion& question) {
     return answer.error().kind == ErrorKind::kNotFound ? std::unexpected(answer.error())
                                                        : Failed(question.layout, answer.error());
   }
-  held_ = answer->state == NodeAnswer::State::kHeld;
-  if (held_) {
-    const std::string message = format("{}: in use, and nothing is changed: {}", question.layout,
-                                       Join(answer->blockers, "; "));
-    if (told_ != message) {
-      log::Warning("{}", message);
-    }
-    Tell("MigConfigHeld", message, false);
-    return Say(names::kMigFailed, message);
+  if (answer->state == NodeAnswer::State::kHeld) {
+    return Held(question, *answer);
   }
+  holders_.reset();
   const std::string message = format("the MIG layout is {}", question.layout);
   Tell("MigConfigApplied", message, true);
   return Say(kSuccess, message);
 }
 
 Status Manager::Look() {
-  held_ = false;
   TRY_ASSIGN(const std::optional<std::string> layout, own_node_.TakeLabel());
+  if (holders_.has_value() && holders_->layout != layout) {
+    holders_.reset();
+  }
   TRY_ASSIGN(const NodeQuestion question, Question(layout.value_or("")));
   if (!layout.has_value() || layout->empty()) {
     const auto take_back = [&]() -> Result<std::string> {
@@ -215,7 +240,7 @@ int Manager::Run() {
   }
   const auto next = [this](const Status& /*looked*/) {
     const SteadyTime now = RealClock().Now();
-    return held_ ? now + kHeldRecheck : now + loop_.verify_after();
+    return holders_.has_value() ? now + kHeldRecheck : now + loop_.verify_after();
   };
   return loop_.Run([this] { return Look(); }, next, {.fd = own_node_.label_fd()},
                    [] { return false; });

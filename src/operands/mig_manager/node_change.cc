@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "gpu/owners_file.h"
 #include "gpu/pod_gpus.h"
 #include "gpu/pod_list.h"
+#include "host/pods_of_node.h"
 #include "nvml/mig_control.h"
 #include "operands/mig_manager/change.h"
 #include "operands/mig_manager/config.h"
@@ -64,6 +66,11 @@ std::string ProcessName(unsigned pid) {
   return name.has_value() ? format("process {} ({})", pid, Trim(*name)) : format("process {}", pid);
 }
 
+bool IsInPod(unsigned pid) {
+  const auto cgroup = ReadFile(format("/proc/{}/cgroup", pid));
+  return cgroup.has_value() && !host::PodUidOf(*cgroup).empty();
+}
+
 Status AddPods(const NodeQuestion& question, const nvml::Library& library,
                std::vector<User>& users) {
   const auto pods = gpu::ListPods(question.pod_resources, kKubeletAnswers);
@@ -78,7 +85,7 @@ Status AddPods(const NodeQuestion& question, const nvml::Library& library,
   }
   for (const auto& [part, holders] : gpu::HoldersOf(*pods, gpus, {})) {
     for (const gpu::Holder& holder : holders) {
-      users.push_back({part, format("pod {}/{}", holder.ns, holder.pod)});
+      users.push_back({.part = part, .pod = format("{}/{}", holder.ns, holder.pod)});
     }
   }
   return {};
@@ -89,8 +96,9 @@ Status AddProcesses(const nvml::MigControl& control, const std::vector<nvml::Mig
   for (const nvml::MigGpu& gpu : gpus) {
     TRY_ASSIGN(const auto processes, control.Processes(gpu.index));
     for (const nvml::GpuProcess& process : processes) {
-      users.push_back(
-          {{.uuid = gpu.uuid, .gpu_instance = process.gpu_instance}, ProcessName(process.pid)});
+      users.push_back({.part = {.uuid = gpu.uuid, .gpu_instance = process.gpu_instance},
+                       .process = ProcessName(process.pid),
+                       .in_pod = IsInPod(process.pid)});
     }
   }
   return {};
@@ -129,10 +137,15 @@ Result<Judged> Judge(const NodeQuestion& question, const nvml::Library& library,
     target.held = HeldInstances(users, target.uuid);
   }
   TRY_ASSIGN(judged.plans, PlanAll(judged.targets, gpus));
-  judged.answer.blockers = Blockers(users, judged.targets, judged.plans);
-  judged.answer.state =
-      judged.answer.blockers.empty() ? NodeAnswer::State::kDiffers : NodeAnswer::State::kHeld;
+  const std::vector<Blocker> blockers = Blockers(users, judged.targets, judged.plans);
+  judged.answer.state = blockers.empty() ? NodeAnswer::State::kDiffers : NodeAnswer::State::kHeld;
+  std::ranges::transform(blockers, std::back_inserter(judged.answer.blockers), BlockerText);
+  judged.answer.holders = HoldersOf(blockers, question.layout);
   return judged;
+}
+
+gpu::Owners WithdrawnWhileWaiting(const NodeQuestion& question, const Judged& judged) {
+  return WithdrawnUntilFree(judged.targets, judged.plans, question.layout);
 }
 
 // A change by the manager, with all that it needs; one at a time on a node.
@@ -156,6 +169,7 @@ class NodeChange {
 
   Result<NodeAnswer> Decide(const nvml::MigControl& control, Change& change);
   Status Withdraw(const nvml::MigControl& control, const Judged& judged);
+  Status Leave(Judged& judged);
   Status End(const nvml::MigControl& control, Change& change, Status outcome);
 
   const NodeQuestion& question_;
@@ -183,10 +197,19 @@ Result<NodeAnswer> NodeChange::Decide(const nvml::MigControl& control, Change& c
     TRY_ASSIGN(judged, Judge(question_, *library_, control));
   }
   if (judged.answer.state == NodeAnswer::State::kHeld) {
+    TRY(Leave(judged));
     return judged.answer;
   }
   TRY(change.To(judged.targets));
   return NodeAnswer{};
+}
+
+// Nothing changes, because somebody uses the GPUs.
+Status NodeChange::Leave(Judged& judged) {
+  judged.answer.holders.withdrawn = question_.waits && !cut_off_;
+  return judged.answer.holders.withdrawn
+             ? owners_.Take(WithdrawnWhileWaiting(question_, judged), kReadersLetGo)
+             : GiveBackAfter(journal_, owners_);
 }
 
 Result<NodeAnswer> NodeChange::Make() {
@@ -194,7 +217,6 @@ Result<NodeAnswer> NodeChange::Make() {
   Change change(control, journal_, ResetBelow(question_.driver_root));
   auto answer = Decide(control, change);
   if (answer.has_value() && answer->state == NodeAnswer::State::kHeld) {
-    TRY(GiveBackAfter(journal_, owners_));
     return answer;
   }
   TRY(End(control, change, answer.has_value() ? Status() : std::unexpected(answer.error())));
@@ -225,28 +247,50 @@ Status NodeChange::TakeBack() {
 // What an earlier change left: its journal, or only GPUs that it has withdrawn.
 struct Left {
   bool journal = false;
-  bool owns = false;
+  gpu::Owners owned;
 };
 
 Result<Left> LeftOnNode(const NodeQuestion& question) {
   TRY_ASSIGN(const auto before, Journal(question.journal).Before());
-  TRY_ASSIGN(const bool owns, gpu::OwnersWriter(question.status_dir, kOwner).OwnsAny());
-  return Left{.journal = before.has_value(), .owns = owns};
+  TRY_ASSIGN(gpu::Owners owned, gpu::OwnersWriter(question.status_dir, kOwner).Owned());
+  return Left{.journal = before.has_value(), .owned = std::move(owned)};
+}
+
+// Whether the GPUs of a change that is held are withdrawn as the question asks.
+void SettleHeld(const NodeQuestion& question, const Left& left, Judged& judged) {
+  gpu::Owners wanted;
+  if (question.waits) {
+    wanted = WithdrawnWhileWaiting(question, judged);
+    for (auto& [uuid, owner] : wanted) {
+      owner.program = kOwner;
+    }
+  }
+  judged.answer.unsettled = !left.journal && left.owned != wanted;
+  judged.answer.holders.withdrawn = question.waits && left.owned == wanted;
 }
 
 constexpr char kStateKey[] = "state";
 constexpr char kBlockersKey[] = "blockers";
+constexpr char kHoldersKey[] = "holders";
+constexpr char kUnsettledKey[] = "unsettled";
 
 }  // namespace
 
 std::string NodeAnswerText(const NodeAnswer& answer) {
-  return Json{{kStateKey, static_cast<int>(answer.state)}, {kBlockersKey, answer.blockers}}.dump();
+  return Json{{kStateKey, static_cast<int>(answer.state)},
+              {kBlockersKey, answer.blockers},
+              {kHoldersKey, policy::FormatMigHolders(answer.holders)},
+              {kUnsettledKey, answer.unsettled}}
+      .dump();
 }
 
 Result<NodeAnswer> ParseNodeAnswer(const std::string& text) {
   TRY_ASSIGN(const Json json, ParseJson(text));
-  return NodeAnswer{.state = static_cast<NodeAnswer::State>(IntAt(json, kStateKey, 0)),
-                    .blockers = TextsAt(json, kBlockersKey)};
+  return NodeAnswer{
+      .state = static_cast<NodeAnswer::State>(IntAt(json, kStateKey, 0)),
+      .blockers = TextsAt(json, kBlockersKey),
+      .holders = policy::ParseMigHolders(TextAt(json, kHoldersKey)).value_or(policy::MigHolders()),
+      .unsettled = BoolAt(json, kUnsettledKey, false)};
 }
 
 Result<NodeAnswer> LookAtNode(const NodeQuestion& question, bool act) {
@@ -257,8 +301,9 @@ Result<NodeAnswer> LookAtNode(const NodeQuestion& question, bool act) {
   TRY_ASSIGN(const auto library, OpenLibrary(question));
   TRY_ASSIGN(Judged judged, Judge(question, *library, nvml::MigControl(*library)));
   TRY_ASSIGN(const Left left, LeftOnNode(question));
-  // Also if it is held: then the GPUs are only given back.
-  if (left.journal ? judged.answer.state == NodeAnswer::State::kAsWanted : left.owns) {
+  if (judged.answer.state == NodeAnswer::State::kHeld) {
+    SettleHeld(question, left, judged);
+  } else if (left.journal || !left.owned.empty()) {
     judged.answer.state = NodeAnswer::State::kDiffers;
   }
   return judged.answer;
@@ -266,7 +311,7 @@ Result<NodeAnswer> LookAtNode(const NodeQuestion& question, bool act) {
 
 Status TakeBackOnNode(const NodeQuestion& question) {
   TRY_ASSIGN(const Left left, LeftOnNode(question));
-  if (!left.journal && !left.owns) {
+  if (!left.journal && left.owned.empty()) {
     return {};
   }
   TRY_ASSIGN(NodeChange change, NodeChange::Begin(question));

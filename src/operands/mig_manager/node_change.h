@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "policy/mig_holders.h"
 
 namespace gantry::mig_manager {
 
@@ -19,6 +20,9 @@ struct NodeQuestion {
   std::string pod_resources;  // the kubelet's socket
   std::string journal;
   std::string status_dir;  // of the file of owners
+  // The change waits for who is in its way: until the last has ended, no container gets the GPUs
+  // that change.
+  bool waits = false;
 };
 
 // How the GPUs are, or what is in the way.
@@ -29,13 +33,17 @@ struct NodeAnswer {
     kHeld,
   };
   State state = State::kAsWanted;
-  std::vector<std::string> blockers;  // kHeld
+  // All of kHeld:
+  std::vector<std::string> blockers;  // "GPU 0: pod default/train"
+  policy::MigHolders holders;         // the same, for the operator
+  bool unsettled = false;  // who gets the GPUs is not as `waits` asks, before a look with `act`
 };
 std::string NodeAnswerText(const NodeAnswer& answer);
 Result<NodeAnswer> ParseNodeAnswer(const std::string& text);
 
 // Looks whether the layout is there; with `act` it is made, unless somebody would be cut off: GPUs
-// that change are withdrawn from containers first, and offered again when this returns. An error
+// that change are withdrawn from containers first, and offered again when this returns, unless the
+// change waits. An error
 // leaves the GPUs as they were, or as they are to be again after the next look (Change).
 // Opens NVML, which may hang: for a process that can be given up.
 Result<NodeAnswer> LookAtNode(const NodeQuestion& question, bool act);

@@ -20,6 +20,16 @@ gpu::Owners WithdrawnFor(std::span<const Target> targets, std::span<const gpu::M
   return owners;
 }
 
+gpu::Owners WithdrawnUntilFree(std::span<const Target> targets, std::span<const gpu::MigPlan> plans,
+                               const std::string& layout) {
+  gpu::Owners owners = WithdrawnFor(targets, plans, layout);
+  for (auto& [uuid, owner] : owners) {
+    owner.reason += " when nobody uses it any more";
+    owner.exclusive = false;
+  }
+  return owners;
+}
+
 gpu::Owners AllWithdrawn(std::span<const nvml::MigGpu> gpus) {
   gpu::Owners owners;
   for (const nvml::MigGpu& gpu : gpus) {

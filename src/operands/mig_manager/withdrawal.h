@@ -18,6 +18,11 @@ namespace gantry::mig_manager {
 gpu::Owners WithdrawnFor(std::span<const Target> targets, std::span<const gpu::MigPlan> plans,
                          const std::string& layout);
 
+// The same GPUs, of which no container gets any more until the last one that holds one has ended;
+// other programs keep them open meanwhile.
+gpu::Owners WithdrawnUntilFree(std::span<const Target> targets, std::span<const gpu::MigPlan> plans,
+                               const std::string& layout);
+
 // All of them exclusively: for a change that was cut off, whose steps are not known.
 gpu::Owners AllWithdrawn(std::span<const nvml::MigGpu> gpus);
 

@@ -25,6 +25,18 @@ TEST(WithdrawnFor, GpusThatChangeAndNoOthers) {
                          {"GPU-3", {.program = "", .reason = reason, .exclusive = true}}}));
 }
 
+TEST(WithdrawnUntilFree, OtherProgramsKeepThemOpen) {
+  const std::vector<Target> targets = {{.index = 0, .uuid = "GPU-0", .layout = {}},
+                                       {.index = 1, .uuid = "GPU-1", .layout = {}}};
+  const std::vector<gpu::MigPlan> plans = {{.steps = {{.kind = Kind::kSetMode}}}, {}};
+  EXPECT_EQ(
+      WithdrawnUntilFree(targets, plans, "all-1g.10gb"),
+      (gpu::Owners{{"GPU-0",
+                    {.program = "",
+                     .reason = "its MIG layout changes to all-1g.10gb when nobody uses it any "
+                               "more"}}}));
+}
+
 TEST(AllWithdrawn, EachExclusively) {
   nvml::MigGpu gpu;
   gpu.uuid = "GPU-0";

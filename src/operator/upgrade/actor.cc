@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "operator/upgrade/remove_pods.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator::upgrade {
@@ -354,16 +355,8 @@ Result<bool> Actor::Write(const NodeInput& node, const Change& change) {
   return true;
 }
 
-// A refused eviction is not an error: a disruption budget may allow it later, and until then the
-// node's reason shows it.
 void Actor::Evict(const NodeInput& node, const Change& change) {
-  Eviction eviction{.at = clock_.Wall(), .refused = ""};
-  for (const PodRef& pod : change.evict) {
-    const Status evicted = IgnoreGone(client_.Evict(pod.key, {.uid = pod.uid}));
-    if (!evicted.has_value()) {
-      eviction.refused = evicted.error().message;
-    }
-  }
+  Eviction eviction = Remove(client_, change.evict, RemoveBy::kEviction, clock_.Wall());
   const bool first = !node.eviction.has_value();
   if (const auto progress = progress_.find(node.name); progress != progress_.end()) {
     progress->second.eviction = std::move(eviction);

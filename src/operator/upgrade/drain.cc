@@ -10,31 +10,6 @@
 #include "policy/names.h"
 
 namespace gantry::gpu_operator::upgrade {
-namespace {
-
-// Why a pod may not be evicted; empty: it may.
-std::string Forbidden(const NamedPod& pod, const policy::EmptyingSpec& spec,
-                      std::string_view field) {
-  if (pod.facts.finished || pod.facts.deleting) {
-    return "";
-  }
-  if (!pod.facts.managed && !spec.force) {
-    return format("pod {} has no controller to make it anew, and {}.force is not set",
-                  pod.key.Text(), field);
-  }
-  if (pod.facts.has_empty_dir && !spec.delete_empty_dir) {
-    return format("pod {} would lose an emptyDir, and {}.deleteEmptyDir is not set", pod.key.Text(),
-                  field);
-  }
-  return "";
-}
-
-std::string Describe(const NamedPod& pod) {
-  return pod.facts.deleting ? pod.key.Text() + ", which is being deleted" : pod.key.Text();
-}
-
-}  // namespace
-
 void Decision::EnterJobs(std::string reason) {
   Forward(State::kWaitForJobs, std::move(reason));
   Cordon(node_, step_.change);
@@ -134,21 +109,10 @@ void Decision::Empty(const policy::EmptyingSpec& spec, std::string_view field,
 }
 
 void Decision::EvictAgain(const std::vector<const NamedPod*>& left) {
-  std::vector<PodRef> still;
-  for (const NamedPod* pod : left) {
-    if (!pod->facts.deleting) {
-      still.push_back({pod->key, pod->facts.uid});
-    }
-  }
-  if (still.empty()) {
-    return;
-  }
-  const WallTime due = node_.eviction.has_value() ? node_.eviction->at + kEvictAgain : now_;
-  if (now_ >= due) {
-    step_.change.evict = std::move(still);
-    RequeueAt(now_ + kEvictAgain);
-  } else {
-    RequeueAt(due);
+  Removal removal = RemovalOf(left, node_.eviction, now_);
+  step_.change.evict = std::move(removal.now);
+  if (removal.next.has_value()) {
+    RequeueAt(*removal.next);
   }
 }
 

@@ -154,7 +154,7 @@ void Decision::Wait(std::string reason, State next) {
 }
 
 WallTime Decision::Deadline(WallTime began, std::chrono::seconds limit) const {
-  return std::max(began + limit, node_.seen_since + std::min(limit, kLeastTime));
+  return DeadlineOf(began, limit, node_.seen_since);
 }
 
 void Decision::Until(WallTime deadline) {

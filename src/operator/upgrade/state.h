@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "operator/node_facts.h"
 #include "operator/upgrade/annotations.h"
+#include "operator/upgrade/emptying.h"
 #include "operator/upgrade/pod_facts.h"
 #include "policy/upgrade_policy.h"
 
@@ -23,12 +24,6 @@ struct DriverPod {
   bool judged = false;
   bool outdated = false;     // of an older template, or of no DaemonSet
   bool same_driver = false;  // its restart leaves the driver loaded
-};
-
-// The evictions on the node since this process started.
-struct Eviction {
-  WallTime at{};
-  std::string refused;  // the last refusal; empty: none
 };
 
 // Everything that decides a node's next step.
@@ -52,12 +47,6 @@ struct NodeInput {
   // The validator's reason, perhaps with its message; empty: none.
   std::string broken;
   std::optional<Eviction> eviction;
-};
-
-// One pod, and not another one of its name.
-struct PodRef {
-  kube::Key key;
-  std::string uid;
 };
 
 // The next changes for one node. At most one state forward.
@@ -117,13 +106,8 @@ PodQuery ValidatorPods(const std::string& ns);
 // Whether it must be uncordoned when its upgrade ends.
 bool CordonedByUs(const NodeInput& node);
 
-// A refused eviction is retried after this time.
-inline constexpr std::chrono::seconds kEvictAgain(5);
 // The limit for the validator (NVIDIA's), and for a new driver's pod to become ready.
 inline constexpr std::chrono::seconds kValidationLimit(600);
 inline constexpr std::chrono::seconds kRestartLimit(3600);
-// How long this process handles a node before a deadline ends anything (the entire limit if that is
-// shorter): the deadline may have passed while no operator handled the node.
-inline constexpr std::chrono::seconds kLeastTime(60);
 
 }  // namespace gantry::gpu_operator::upgrade
