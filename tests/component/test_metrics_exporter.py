@@ -248,6 +248,7 @@ def test_pods_that_hold_gpus(exporter):
 
 
 def test_a_slow_kubelet_holds_up_nothing(exporter):
+    """dcgm-exporter#607."""
     one = exporter("2xt4", "-k")
     one.pods()
     (one.folder / "pods.json").write_text("slow")

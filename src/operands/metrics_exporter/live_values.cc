@@ -89,7 +89,9 @@ Result<std::optional<Sampler::Snapshot>> LiveValues::Take(const std::string& ids
 
 void LiveValues::SetGpus(const gpu::GpuSet& set) {
   const std::lock_guard lock(mutex_);
-  gpus_ = set;
+  gpu::GpuSet named = set;
+  gpu::NameFailed(gpus_, named);
+  gpus_ = std::move(named);
   for (auto& [ids, one] : sets_) {
     one.sampler->SetGpus(set);
     std::erase_if(one.missing, [&set](const std::string& uuid) {
@@ -98,9 +100,9 @@ void LiveValues::SetGpus(const gpu::GpuSet& set) {
   }
 }
 
-std::vector<gpu::Gpu> LiveValues::gpus() {
+gpu::GpuSet LiveValues::gpus() {
   const std::lock_guard lock(mutex_);
-  return gpus_.gpus;
+  return gpus_;
 }
 
 void LiveValues::ForgetLibrary() {

@@ -38,7 +38,7 @@ class LiveValues {
 
   // As Sampler's.
   void SetGpus(const gpu::GpuSet& set);
-  [[nodiscard]] std::vector<gpu::Gpu> gpus();
+  [[nodiscard]] gpu::GpuSet gpus();
   void ForgetLibrary();
   // For each set of fields that was asked for in the last minute; an error: the GPU is lost.
   Status Sample(const std::shared_ptr<nvml::Library>& library, const std::string& uuid);

@@ -216,7 +216,7 @@ http::Response Exporter::Tell(std::string_view path) {
   constexpr std::string_view kValues = "/values/";
   const SteadyTime now = RealClock().Now();
   if (path == "/devices") {
-    return {.status = 200, .body = DevicesJson(sampler_->gpus()).dump()};
+    return {.status = 200, .body = DevicesJson(live_->gpus().gpus).dump()};
   }
   if (path == "/health") {
     return TellHealth(now);
@@ -239,7 +239,8 @@ http::Response Exporter::Tell(std::string_view path) {
 http::Response Exporter::TellHealth(SteadyTime now) {
   const std::lock_guard lock(mutex_);
   if (health_at_ && *health_at_ + kPageLasts >= now) {
-    return {.status = 200, .body = HealthJson(sampler_->Take().gpus, events_, now).dump()};
+    return {.status = 200,
+            .body = HealthJson(sampler_->Take().gpus, live_->gpus().failed, events_, now).dump()};
   }
   if (!std::exchange(health_wanted_, true)) {
     mailbox_.Post(ToolAsks::kHealth);
@@ -446,7 +447,8 @@ void Exporter::Take(ToolAsks asks) {
     return;
   }
   std::vector<std::string> uuids;
-  for (const gpu::Gpu& gpu : live_->gpus()) {
+  const gpu::GpuSet set = live_->gpus();
+  for (const gpu::Gpu& gpu : set.gpus) {
     uuids.push_back(gpu.uuid);
   }
   monitor_->Probe(std::move(uuids));

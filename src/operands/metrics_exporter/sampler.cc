@@ -412,6 +412,7 @@ bool Sampler::SetGpus(gpu::GpuSet set) {
   const auto before = gpus();
   const std::lock_guard lock(mutex_);
   ++version_;
+  gpu::NameFailed(set_, set);
   const auto gone = [&set](const auto& entry) {
     return std::ranges::find(set.gpus, entry.first, &gpu::Gpu::uuid) == set.gpus.end() &&
            std::ranges::find(set.failed, entry.first, &gpu::FailedGpu::uuid) == set.failed.end();

@@ -2,6 +2,7 @@
 // What is a tool of this node told about its GPUs?
 #include "operands/metrics_exporter/tool_pages.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -77,18 +78,27 @@ Json ValuesJson(const Counters& counters, const std::vector<MeasuredGpu>& gpus,
   return {{"fields", std::move(fields)}, {"rows", std::move(rows)}};
 }
 
-Json HealthJson(const std::vector<MeasuredGpu>& gpus, const EventLog& events, SteadyTime now) {
+Json HealthJson(const std::vector<MeasuredGpu>& gpus, const std::vector<gpu::FailedGpu>& failed,
+                const EventLog& events, SteadyTime now) {
   Json list = Json::array();
-  for (const MeasuredGpu& one : gpus) {
+  const auto add = [&](unsigned index, const std::string& uuid, bool lost) {
     Json watches = Json::array();
-    for (const Point& point : events.Points(From::kHealth, one.gpu.uuid, std::nullopt, now)) {
+    for (const Point& point : events.Points(From::kHealth, uuid, std::nullopt, now)) {
       Json watch = Json::object({{"verdict", point.value}});
       for (const auto& [name, value] : point.labels) {
         watch[name == "health_watch" ? "watch" : "code"] = value;
       }
       watches.push_back(std::move(watch));
     }
-    list.push_back({{"index", one.gpu.index}, {"lost", one.lost}, {"watches", std::move(watches)}});
+    list.push_back({{"index", index}, {"lost", lost}, {"watches", std::move(watches)}});
+  };
+  for (const MeasuredGpu& one : gpus) {
+    if (std::ranges::find(failed, one.gpu.index, &gpu::FailedGpu::index) == failed.end()) {
+      add(one.gpu.index, one.gpu.uuid, one.lost);
+    }
+  }
+  for (const gpu::FailedGpu& one : failed) {
+    add(one.index, one.uuid, true);
   }
   return Json::object({{"gpus", std::move(list)}});
 }

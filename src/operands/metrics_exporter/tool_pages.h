@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "gpu/gpu.h"
+#include "gpu/gpu_set.h"
 #include "operands/metrics_exporter/counters.h"
 #include "operands/metrics_exporter/events.h"
 #include "operands/metrics_exporter/series.h"
@@ -18,7 +18,9 @@ Json DevicesJson(const std::vector<gpu::Gpu>& gpus);
 // "text"]}]}: a row for each GPU ("GPU") and each of its GPU instances ("GPU-I", with DCGM's ids).
 Json ValuesJson(const Counters& counters, const std::vector<MeasuredGpu>& gpus,
                 const EventLog& events, SteadyTime now);
-// {"gpus": [{"index", "lost", "watches": [{"watch", "verdict", "code"}]}]}.
-Json HealthJson(const std::vector<MeasuredGpu>& gpus, const EventLog& events, SteadyTime now);
+// {"gpus": [{"index", "lost", "watches": [{"watch", "verdict", "code"}]}]}, also of GPUs that can't
+// be read.
+Json HealthJson(const std::vector<MeasuredGpu>& gpus, const std::vector<gpu::FailedGpu>& failed,
+                const EventLog& events, SteadyTime now);
 
 }  // namespace gantry::metrics_exporter

@@ -52,13 +52,15 @@ TEST_F(ToolPages, ValuesOfGpusAndInstances) {
 
 TEST_F(ToolPages, HealthOfGpus) {
   events_.Look("GPU-0", {.health = HealthReadings{.remap_failed = 1}}, SteadyTime());
-  const Json health = HealthJson(measured_, events_, SteadyTime());
-  ASSERT_EQ(health["gpus"].size(), 2U);
+  const gpu::FailedGpu failed{.index = 5, .uuid = "", .reason = "GPU_IS_LOST"};
+  const Json health = HealthJson(measured_, {failed}, events_, SteadyTime());
+  ASSERT_EQ(health["gpus"].size(), 3U);
   EXPECT_EQ(health["gpus"][0]["watches"].size(), kWatches);
   EXPECT_EQ(health["gpus"][0]["watches"][4],
             Parsed(R"({"watch": "MEM", "verdict": 20.0, "code": "DCGM_FR_ROW_REMAP_FAILURE"})"));
   EXPECT_EQ(health["gpus"][0]["lost"], false);
   EXPECT_EQ(health["gpus"][1], Parsed(R"({"index": 1, "lost": true, "watches": []})"));
+  EXPECT_EQ(health["gpus"][2], Parsed(R"({"index": 5, "lost": true, "watches": []})"));
 }
 
 }  // namespace
