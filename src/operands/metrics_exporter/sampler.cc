@@ -53,15 +53,19 @@ struct Sampler::Target {
     return field.level == Level::kInstance ? gpu_instance.has_value() || !gpu.mig_enabled
                                            : !gpu_instance.has_value();
   }
-  // The GPU, or all MIG devices of the GPU instance.
-  [[nodiscard]] std::vector<std::string> Handles() const {
-    std::vector<std::string> handles;
+  // The GPU, or all MIG devices of the GPU instance; `own` is that of `uuid`.
+  [[nodiscard]] std::vector<nvml::FoundDevice> Handles(const nvml::Library& library,
+                                                       const nvml::FoundDevice& own) const {
+    std::vector<nvml::FoundDevice> handles = {own};
     for (const nvml::MigDevice& mig : gpu.mig_devices) {
-      if (gpu_instance == mig.gpu_instance) {
-        handles.push_back(mig.uuid);
+      if (gpu_instance != mig.gpu_instance || mig.uuid == own.uuid) {
+        continue;
+      }
+      if (auto other = nvml::Find(library, mig.uuid)) {
+        handles.push_back(*std::move(other));
       }
     }
-    return handles.empty() ? std::vector<std::string>{uuid} : handles;
+    return handles;
   }
   // By the counters' metrics and labels, and then, for each link, by the metrics.
   [[nodiscard]] std::vector<WantedField> WantedFields() const {
@@ -124,12 +128,14 @@ nvml::Value IdentityOf(unsigned what, const gpu::Gpu& gpu, const gpu::GpuSet& se
 }
 
 constexpr double kBytesOfKib = 1024;
+// A GPU without performance counters may get some: when its MIG mode changes.
+constexpr std::chrono::seconds kGpmAskAgain(30);
 
 using Fields = std::vector<WantedField>;
 
 using Results = std::vector<std::optional<nvml::Value>>;
 
-Status ReadNvml(const nvml::Library& library, const std::string& uuid, const Fields& fields,
+Status ReadNvml(const nvml::Library& library, const nvml::FoundDevice& handle, const Fields& fields,
                 Results& values) {
   std::vector<nvml::Reading> readings;
   std::vector<size_t> places;
@@ -142,7 +148,7 @@ Status ReadNvml(const nvml::Library& library, const std::string& uuid, const Fie
   if (readings.empty()) {
     return {};
   }
-  TRY_ASSIGN(const std::vector<nvml::Answer> answers, nvml::Read(library, uuid, readings));
+  TRY_ASSIGN(const std::vector<nvml::Answer> answers, nvml::Read(library, handle, readings));
   for (size_t i = 0; i < places.size(); ++i) {
     values[places[i]] = Convert(*fields[places[i]].field, answers[i]);
   }
@@ -153,6 +159,7 @@ Status ReadNvml(const nvml::Library& library, const std::string& uuid, const Fie
 struct GpmHistory {
   std::shared_ptr<nvml::Library>& library;
   std::unique_ptr<nvml::GpmSample>& before;
+  SteadyTime& absent_until;
   bool& frozen;
 };
 
@@ -183,11 +190,15 @@ void ReadGpm(const std::shared_ptr<nvml::Library>& library, const std::string& u
       places.push_back(i);
     }
   }
-  if (metrics.empty()) {
+  const SteadyTime now_is = RealClock().Now();
+  if (metrics.empty() || now_is < history.absent_until) {
     return;
   }
   metrics.push_back(NVML_GPM_METRIC_GRAPHICS_UTIL);
   auto now = nvml::GpmSample::Take(*library, uuid, gpu_instance);
+  if (!now && now.error().kind == ErrorKind::kUnsupported) {
+    history.absent_until = now_is + kGpmAskAgain;
+  }
   // A sample of a library that was opened before, or from before a failure, means nothing to this
   // one.
   const auto before = std::exchange(history.before, nullptr);
@@ -208,7 +219,7 @@ void ReadGpm(const std::shared_ptr<nvml::Library>& library, const std::string& u
 }
 
 // Counters of links, of all in one call.
-void ReadLinks(const nvml::Library& library, const std::string& uuid, const Fields& fields,
+void ReadLinks(const nvml::Library& library, const nvml::FoundDevice& handle, const Fields& fields,
                std::map<std::pair<unsigned, unsigned>, LinkCounter>& before, Results& values) {
   std::vector<nvml::Reading> readings;
   std::vector<std::pair<size_t, size_t>> places;  // of a field, and of its first reading
@@ -229,7 +240,7 @@ void ReadLinks(const nvml::Library& library, const std::string& uuid, const Fiel
   if (readings.empty()) {
     return;
   }
-  const auto answers = nvml::Read(library, uuid, readings);
+  const auto answers = nvml::Read(library, handle, readings);
   if (!answers) {
     return;
   }
@@ -300,15 +311,18 @@ Status Sampler::Measure(const std::shared_ptr<nvml::Library>& library, const Tar
                         OfGpu& to) {
   const Fields fields = target.WantedFields();
   Results values(fields.size());
-  TRY(ReadNvml(*library, target.uuid, fields, values));
+  TRY_ASSIGN(const nvml::FoundDevice handle, nvml::Find(*library, target.uuid));
+  TRY(ReadNvml(*library, handle, fields, values));
   for (size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].field != nullptr && fields[i].field->from == From::kIdentity) {
       values[i] = IdentityOf(fields[i].reading.argument, target.gpu, target.set, *library);
     }
   }
-  ReadGpm(library, target.gpu.uuid, target.gpu_instance, fields,
-          {target.part.library, target.part.gpm, target.part.gpm_frozen}, values);
-  ReadLinks(*library, target.uuid, fields, target.part.links, values);
+  ReadGpm(
+      library, target.gpu.uuid, target.gpu_instance, fields,
+      {target.part.library, target.part.gpm, target.part.gpm_absent_until, target.part.gpm_frozen},
+      values);
+  ReadLinks(*library, handle, fields, target.part.links, values);
   const size_t metrics = target.counters.metrics.size();
   const auto labels = values.begin() + static_cast<std::ptrdiff_t>(metrics);
   const auto own_end = labels + static_cast<std::ptrdiff_t>(target.counters.labels.size());
@@ -325,7 +339,8 @@ Status Sampler::Measure(const std::shared_ptr<nvml::Library>& library, const Tar
                     .compute_instance = target.compute_instance,
                     .values = {values.begin(), own_end}};
   if (!target.node.root.empty() && (target.gpu_instance || !target.gpu.mig_enabled)) {
-    measured.uses = ReadUses(*library, target.Handles(), target.node, target.part.uses);
+    measured.uses =
+        ReadUses(*library, target.Handles(*library, handle), target.node, target.part.uses);
   }
   to.measured.parts.push_back(std::move(measured));
   std::ranges::move(links, std::back_inserter(to.measured.parts));

@@ -78,7 +78,8 @@ class Sampler {
     std::map<std::pair<unsigned, unsigned>, LinkCounter> links;  // by way and link
     std::shared_ptr<nvml::Library> library;                      // outlives the sample
     std::unique_ptr<nvml::GpmSample> gpm;
-    bool gpm_frozen = false;  // at the last sample
+    SteadyTime gpm_absent_until{};  // it has no performance counters
+    bool gpm_frozen = false;        // at the last sample
     UsesBefore uses;
   };
   struct OfGpu {
