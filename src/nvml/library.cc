@@ -184,7 +184,19 @@ Status CheckRecoveryAction(const Symbols& symbols, nvmlDevice_t handle, const st
   return Fail(ErrorKind::kUnavailable, format("ask GPU {}: it needs {}", uuid, wanted));
 }
 
+Result<std::string> DriverVersionOf(const Symbols& symbols) {
+  std::array<char, NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE> text{};
+  const nvmlReturn_t code =
+      Call(symbols.nvmlSystemGetDriverVersion, text.data(), static_cast<unsigned>(text.size()));
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlSystemGetDriverVersion", "", code);
+  }
+  return std::string(text.data());
+}
+
 }  // namespace
+
+uint64_t CallsMade() { return calls_made.load(std::memory_order_relaxed); }
 
 std::optional<bool> IsCoherent(const Symbols& symbols, nvmlDevice_t handle) {
   GantryNvmlAddressingMode mode{kAddressingModeVersion, 0};
@@ -232,6 +244,7 @@ Result<std::unique_ptr<Library>> Library::Open(const Options& options) {
     dlclose(handle);
     return FailNvml("nvmlInit", "", code);
   }
+  symbols->driver_version = DriverVersionOf(*symbols).value_or("");
   return std::unique_ptr<Library>(new Library(options, std::move(symbols)));
 }
 
@@ -240,15 +253,7 @@ Library::~Library() {
   dlclose(symbols_->library);
 }
 
-Result<std::string> Library::DriverVersion() const {
-  std::array<char, NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE> text{};
-  const nvmlReturn_t code =
-      Call(symbols_->nvmlSystemGetDriverVersion, text.data(), static_cast<unsigned>(text.size()));
-  if (code != NVML_SUCCESS) {
-    return FailNvml("nvmlSystemGetDriverVersion", "", code);
-  }
-  return std::string(text.data());
-}
+Result<std::string> Library::DriverVersion() const { return DriverVersionOf(*symbols_); }
 
 Result<int> Library::CudaVersion() const {
   int version = 0;

@@ -4,7 +4,6 @@
 #include <array>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,9 +16,7 @@ namespace gantry::nvml {
 // The readings of one handle. A call that several readings need is made once.
 class Reader {
  public:
-  // `driver_version` as NVML says it; it decides about the numbers of some fields.
-  Reader(const Symbols& symbols, nvmlDevice_t device, std::string driver_version = "")
-      : nvml_(symbols), device_(device), driver_version_(std::move(driver_version)) {}
+  Reader(const Symbols& symbols, nvmlDevice_t device) : nvml_(symbols), device_(device) {}
 
   std::vector<Answer> Read(std::span<const Reading> readings);
   [[nodiscard]] bool lost() const { return lost_; }
@@ -68,7 +65,6 @@ class Reader {
 
   const Symbols& nvml_;
   const nvmlDevice_t device_;
-  const std::string driver_version_;
   bool lost_ = false;
   std::optional<std::pair<nvmlReturn_t, nvmlMemory_v2_t>> memory_;
   std::optional<std::pair<nvmlReturn_t, nvmlBAR1Memory_t>> bar1_;

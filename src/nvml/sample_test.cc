@@ -90,8 +90,10 @@ TEST(Sample, FieldsHaveTheDriversNumbers) {
   };
   const std::vector<Reading> asked{
       {Source::kFieldValue, NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN}};
-  EXPECT_THAT(Texts(Reader(symbols, nullptr, "575.57.08").Read(asked)), ElementsAre("252"));
-  EXPECT_THAT(Texts(Reader(symbols, nullptr, "580.159.04").Read(asked)), ElementsAre("270"));
+  symbols.driver_version = "575.57.08";
+  EXPECT_THAT(Ask(symbols, asked), ElementsAre("252"));
+  symbols.driver_version = "580.159.04";
+  EXPECT_THAT(Ask(symbols, asked), ElementsAre("270"));
 }
 
 TEST(Sample, OneCallAnswersSeveralReadings) {

@@ -3,6 +3,8 @@
 
 #include <nvml.h>
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -138,16 +140,24 @@ inline constexpr unsigned kAddressingModeVersion = sizeof(GantryNvmlAddressingMo
 inline constexpr unsigned kAddressingModeAts = 2;
 
 struct Symbols {
-  void* library = nullptr;  // of dlopen
+  void* library = nullptr;     // of dlopen
+  std::string driver_version;  // "580.159.04"; empty: not known
 #define GANTRY_NVML_POINTER(name) decltype(&::nvml##name) nvml##name = nullptr;
   GANTRY_NVML_FUNCTIONS(GANTRY_NVML_POINTER)
 #undef GANTRY_NVML_POINTER
 };
 
+// Of this process, since its start.
+inline std::atomic<uint64_t> calls_made = 0;
+
 // Calls one function; a missing one is FUNCTION_NOT_FOUND, as NVML itself would return.
 template <typename... Parameters, typename... Arguments>
 nvmlReturn_t Call(nvmlReturn_t (*function)(Parameters...), Arguments... arguments) {
-  return function == nullptr ? NVML_ERROR_FUNCTION_NOT_FOUND : function(arguments...);
+  if (function == nullptr) {
+    return NVML_ERROR_FUNCTION_NOT_FOUND;
+  }
+  calls_made.fetch_add(1, std::memory_order_relaxed);
+  return function(arguments...);
 }
 
 // The handle of a GPU or MIG device.
