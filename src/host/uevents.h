@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 
-namespace gantry::node_features {
+namespace gantry::host {
 
 // The kernel's events for added and removed devices and modules (netlink(7),
 // NETLINK_KOBJECT_UEVENT). Needs no privilege; the kernel sends them into every network namespace
@@ -27,4 +27,4 @@ class Uevents {
   Fd socket_;
 };
 
-}  // namespace gantry::node_features
+}  // namespace gantry::host

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Was a device or a module added or removed? sysfs has no events; the kernel sends them by netlink,
 // one message of NUL-separated NAME=value strings a device.
-#include "operands/node_features/uevents.h"
+#include "host/uevents.h"
 
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gantry::node_features {
+namespace gantry::host {
 namespace {
 
 constexpr uint32_t kAllUsers = 0xFFFFFFFF;
@@ -112,4 +112,4 @@ bool Uevents::TakeDevices() {
   }
 }
 
-}  // namespace gantry::node_features
+}  // namespace gantry::host
