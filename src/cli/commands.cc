@@ -22,6 +22,7 @@
 #include "operands/node_features/node_features.h"
 #include "operands/validator/await_status.h"
 #include "operands/validator/validator.h"
+#include "operands/vfio_manager/vfio_manager.h"
 #include "operator/cleanup_gpuclusters.h"
 #include "operator/manage_crds.h"
 #include "operator/operator.h"
@@ -34,7 +35,7 @@ constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
 constexpr std::array<std::string_view, 1> kMigManagerNames = {"mig-manager"};
 
-constexpr std::array<Command, 24> kCommands = {{
+constexpr std::array<Command, 25> kCommands = {{
     {"doctor",
      {},
      "reports what is wrong with a cluster's GPUs, and what to do",
@@ -112,6 +113,10 @@ constexpr std::array<Command, 24> kCommands = {{
      {},
      "divides this node's GPUs by MIG, or prints how they are divided",
      mig_parted::RunMigParted},
+    {"vfio-manage",
+     {},
+     "binds this node's GPUs to their drivers for virtual machines, or gives them back",
+     vfio_manager::RunVfioManage},
     {"nvidia-validator",
      {},
      "validates this node's driver, toolkit, CUDA and device plugin",
