@@ -20,6 +20,7 @@
 #include "operands/mig_manager/mig_manager.h"
 #include "operands/mig_manager/parted/parted.h"
 #include "operands/node_features/node_features.h"
+#include "operands/sandbox_device_plugin/sandbox_device_plugin.h"
 #include "operands/validator/await_status.h"
 #include "operands/validator/validator.h"
 #include "operands/vfio_manager/vfio_manager.h"
@@ -35,7 +36,7 @@ constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
 constexpr std::array<std::string_view, 1> kMigManagerNames = {"mig-manager"};
 
-constexpr std::array<Command, 25> kCommands = {{
+constexpr std::array<Command, 26> kCommands = {{
     {"doctor",
      {},
      "reports what is wrong with a cluster's GPUs, and what to do",
@@ -83,6 +84,10 @@ constexpr std::array<Command, 25> kCommands = {{
      {},
      "registers this node's GPUs with its kubelet",
      device_plugin::RunDevicePlugin},
+    {"nvidia-kubevirt-gpu-device-plugin",
+     {},
+     "registers this node's GPUs for virtual machines with its kubelet",
+     sandbox_device_plugin::RunSandboxDevicePlugin},
     {"gpu-kubelet-plugin",
      {},
      "offers this node's GPUs to resource claims (dynamic resource allocation)",

@@ -97,9 +97,10 @@ Result<int> CheckSandbox(const Site& site, host::Signals& signals) {
       {.name = flags.node_name, .component = kProgram, .kubeconfig = flags.kubeconfig});
   TRY(node.WatchLabel(names::kWorkloadConfig));
   while (!signals.stop_requested()) {
-    // A change after this one is seen by the descriptor, a value that is not known yet by its
-    // event.
-    static_cast<void>(node.TakeLabel());
+    // Another value, or the first one that is known, makes the descriptor readable again.
+    if (const auto seen = node.TakeLabel(); !seen.has_value()) {
+      log::Debug("{}", seen.error().message);
+    }
     TRY_ASSIGN(const auto labels, NodeLabels(flags));
     Loop loop(site, host::Watcher::Create());
     for (const std::string& component : flags.sandbox) {

@@ -128,7 +128,12 @@ TEST_F(ChangeTest, AHeldGpuIsNotTouchedEitherWay) {
   EXPECT_TRUE(pass.problems[0].refusal.passing);
   EXPECT_EQ(kernel_->writes, 0);
   LetGo();
+  Hold("/dev/nvidia0 (deleted)");
+  EXPECT_THAT(Bind().problems, testing::SizeIs(1));
+  LetGo();
+  Hold("/dev/nvidia01");
   EXPECT_THAT(Bind().problems, IsEmpty());
+  LetGo();
   Hold("/dev/vfio/57");
   Restart();
   for (int restarts = 0; restarts < 100; ++restarts) {

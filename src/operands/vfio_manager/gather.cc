@@ -19,6 +19,9 @@
 namespace gantry::vfio_manager {
 namespace {
 
+// After the path of an open file that was removed since.
+constexpr std::string_view kDeleted = " (deleted)";
+
 std::string FolderOf(const Places& places, const std::string& address) {
   return JoinPath(places.sys, "bus/pci/devices/" + address);
 }
@@ -119,7 +122,10 @@ Status AddHolders(const Places& places, Facts& facts) {
     }
   }
   for (const auto& [group, of_group] : nodes) {
-    const auto device_of = [&](const std::string& target) -> std::string {
+    const auto device_of = [&](std::string_view target) -> std::string {
+      if (target.ends_with(kDeleted)) {
+        target.remove_suffix(kDeleted.size());
+      }
       // A process may have a node in a root of its own: ".../dev/nvidia0".
       const auto found = std::ranges::find_if(
           of_group, [&](const std::string& node) { return target.ends_with(node); });

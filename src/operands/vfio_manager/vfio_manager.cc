@@ -109,6 +109,7 @@ class Manager {
   Status Look();
   Status Say(const Pass& pass);
   void Tell(const std::string& reason, const std::string& message, bool good);
+  Status ForgetFailure();
   bool Withdrawn();
   void GiveBack();
 
@@ -147,9 +148,8 @@ void Manager::Tell(const std::string& reason, const std::string& message, bool g
 }
 
 Status Manager::Say(const Pass& pass) {
-  TRY_ASSIGN(const auto files, host::StatusFiles::Open(flags_.status_dir));
   if (pass.problems.empty()) {
-    TRY(files.Remove(names::kVfioFailed));
+    TRY(ForgetFailure());
     Tell("GpusBoundForVms",
          pass.gpus.empty() ? "this node has no GPU to bind for virtual machines"
                            : format("bound for virtual machines: {}", Join(pass.gpus, ", ")),
@@ -157,6 +157,7 @@ Status Manager::Say(const Pass& pass) {
     return {};
   }
   const std::string message = ProblemsText(pass);
+  TRY_ASSIGN(const auto files, host::StatusFiles::Open(flags_.status_dir));
   TRY(files.Write(names::kVfioFailed, {{"MESSAGE", message}}, kProgram));
   Tell(pass.problems.front().refusal.reason, "not bound for virtual machines: " + message, false);
   return {};
@@ -175,6 +176,12 @@ Status Manager::Look() {
   held_ = AnyPassing(*pass);
   well_ = pass->problems.empty();
   return Say(*pass);
+}
+
+Status Manager::ForgetFailure() {
+  TRY_ASSIGN(const auto files, host::StatusFiles::Open(flags_.status_dir));
+  TRY(files.Remove(names::kVfioFailed));
+  return {};
 }
 
 // A Node that can't be read keeps its GPUs bound: a virtual machine may have them.
@@ -204,8 +211,8 @@ void Manager::GiveBack() {
   while (true) {
     auto pass = changes_.Restore(std::nullopt);
     if (pass.has_value() && pass->problems.empty()) {
-      if (const auto files = host::StatusFiles::Open(flags_.status_dir); files.has_value()) {
-        static_cast<void>(files->Remove(names::kVfioFailed));
+      if (const Status forgotten = ForgetFailure(); !forgotten.has_value()) {
+        log::Warning("{}", forgotten.error().message);
       }
       Tell("GpusGivenBack", "the node is not for passthrough: its GPUs have their earlier drivers",
            true);
