@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What do the device plugins for virtual machines run with? NVIDIA's images, one for KubeVirt and
-// one for Kata: they offer GPUs bound to vfio-pci, or virtual GPUs, so they wait until the
-// validator has found these.
+// What do NVIDIA's device plugins for virtual machines run with? There are two images, one for
+// KubeVirt and one for Kata: they offer GPUs bound to vfio-pci, or virtual GPUs, so they wait until
+// the validator has found these.
 
 #include "base/text.h"
 #include "operator/desired/makers.h"
@@ -36,7 +36,7 @@ void Fill(const std::string& name, NvidiaDaemonSet& set) {
 
 }  // namespace
 
-Result<Objects> SandboxDevicePlugin(const Context& context, const std::string& image) {
+Result<Objects> NvidiaSandboxDevicePlugin(const Context& context, const std::string& image) {
   const std::string name = "nvidia-sandbox-device-plugin";
   Objects objects = Account(context, name);
   NvidiaDaemonSet set(context, name + "-daemonset", name + "-ctr", image,
