@@ -21,8 +21,10 @@
 #include "operands/mig_manager/mig_manager.h"
 #include "operands/mig_manager/parted/parted.h"
 #include "operands/node_features/node_features.h"
+#include "operands/sandbox_device_plugin/sandbox_device_plugin.h"
 #include "operands/validator/await_status.h"
 #include "operands/validator/validator.h"
+#include "operands/vfio_manager/vfio_manager.h"
 #include "operator/cleanup_gpuclusters.h"
 #include "operator/manage_crds.h"
 #include "operator/operator.h"
@@ -35,7 +37,7 @@ constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
 constexpr std::array<std::string_view, 1> kMigManagerNames = {"mig-manager"};
 
-constexpr std::array<Command, 25> kCommands = {{
+constexpr std::array<Command, 27> kCommands = {{
     {"doctor",
      {},
      "reports what is wrong with a cluster's GPUs, and what to do",
@@ -83,6 +85,10 @@ constexpr std::array<Command, 25> kCommands = {{
      {},
      "registers this node's GPUs with its kubelet",
      device_plugin::RunDevicePlugin},
+    {"nvidia-kubevirt-gpu-device-plugin",
+     {},
+     "registers this node's GPUs for virtual machines with its kubelet",
+     sandbox_device_plugin::RunSandboxDevicePlugin},
     {"gpu-kubelet-plugin",
      {},
      "offers this node's GPUs to resource claims (dynamic resource allocation)",
@@ -117,6 +123,10 @@ constexpr std::array<Command, 25> kCommands = {{
      {},
      "divides this node's GPUs by MIG, or prints how they are divided",
      mig_parted::RunMigParted},
+    {"vfio-manage",
+     {},
+     "binds this node's GPUs to their drivers for virtual machines, or gives them back",
+     vfio_manager::RunVfioManage},
     {"nvidia-validator",
      {},
      "validates this node's driver, toolkit, CUDA and device plugin",

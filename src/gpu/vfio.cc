@@ -35,6 +35,15 @@ std::optional<uint64_t> ParseHex(std::string_view text) {
 
 }  // namespace
 
+bool IsVfioDriver(std::string_view driver) {
+  return driver.ends_with("vfio-pci") || driver.ends_with("vfio_pci");
+}
+
+bool KeepsItsGroup(std::string_view driver) {
+  // The last two leave the device's memory accesses to others (driver_managed_dma).
+  return !driver.empty() && !IsVfioDriver(driver) && driver != "pci-stub" && driver != "pcieport";
+}
+
 std::optional<std::string> NameInPciIds(std::string_view database, int vendor, int device) {
   const std::string vendor_line = format("{:04x} ", vendor);
   const std::string device_line = format("\t{:04x} ", device);

@@ -17,6 +17,23 @@ constexpr char kDatabase[] =
     "10df  Emulex\n"
     "\t2330  Not this one either\n";
 
+TEST(IsVfioDriver, AlsoForVariants) {
+  EXPECT_TRUE(IsVfioDriver("vfio-pci"));
+  EXPECT_TRUE(IsVfioDriver("nvgrace_gpu_vfio_pci"));
+  EXPECT_TRUE(IsVfioDriver("nvgrace-gpu-vfio-pci"));
+  EXPECT_FALSE(IsVfioDriver(""));
+  EXPECT_FALSE(IsVfioDriver("nvidia"));
+  EXPECT_FALSE(IsVfioDriver("nvidia_vgpu_vfio"));
+}
+
+TEST(KeepsItsGroup, WithADriverOfTheHost) {
+  EXPECT_TRUE(KeepsItsGroup("nvidia"));
+  EXPECT_TRUE(KeepsItsGroup("snd_hda_intel"));
+  for (const char* driver : {"", "vfio-pci", "pci-stub", "pcieport"}) {
+    EXPECT_FALSE(KeepsItsGroup(driver)) << driver;
+  }
+}
+
 TEST(NameInPciIds, IsTheDevicesUnderItsVendor) {
   EXPECT_EQ(NameInPciIds(kDatabase, 0x10de, 0x20b2), "GA100 [A100 SXM4 80GB]");
   EXPECT_EQ(NameInPciIds(kDatabase, 0x10de, 0x1eb8), "TU104GL [Tesla T4]");

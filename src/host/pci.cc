@@ -41,6 +41,8 @@ Result<PciFunction> ReadFunction(const std::string& directory) {
   function.numa_node = ReadNumber(JoinPath(directory, "numa_node")).value_or(-1);
   function.driver = LinkName(JoinPath(directory, "driver"));
   function.virtual_function = !LinkName(JoinPath(directory, "physfn")).empty();
+  function.iommu_group =
+      static_cast<int>(ParseInt(LinkName(JoinPath(directory, "iommu_group"))).value_or(-1));
   return function;
 }
 

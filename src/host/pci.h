@@ -19,6 +19,7 @@ struct PciFunction {
   int numa_node = -1;             // -1: none
   std::string driver;             // "nvidia", "vfio-pci"; empty: none is bound
   bool virtual_function = false;  // SR-IOV: it has a physical function
+  int iommu_group = -1;           // -1: none. Other after a reboot
   bool operator==(const PciFunction&) const = default;
 };
 

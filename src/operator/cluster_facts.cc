@@ -63,6 +63,7 @@ struct NodeMarks {
   std::string_view present;
   std::optional<std::string_view> validation;
   bool validated = false;    // a validator runs there, and its verdict counts
+  bool for_vms = false;      // the same for a validator of nodes for virtual machines
   bool mig_managed = false;  // the same for a MIG manager
   std::string_view mig_state;
   std::string_view mig_layout;
@@ -84,11 +85,14 @@ NodeMarks NodeMarksOf(std::string_view packed) {
        {names::kSystemVersion, &marks.system_version},
        {names::kRhcosVersion, &marks.rhcos}});
   constexpr std::string_view kDeploy = names::kDeployPrefix;
+  const std::string_view sandbox_validator =
+      policy::OperandOf(policy::OperandId::kSandboxValidation).deploy;
   const std::string_view mig_manager = policy::OperandOf(policy::OperandId::kMigManager).deploy;
   ForEachLabel(packed, [&](std::string_view key, std::string_view value) {
     if (key.starts_with(kDeploy)) {
       if (value == "true") {
         marks.validated |= key == names::kDeployValidator;
+        marks.for_vms |= key.substr(kDeploy.size()) == sandbox_validator;
         marks.mig_managed |= key.substr(kDeploy.size()) == mig_manager;
         marks.deployed.push_back(key.substr(kDeploy.size()));
       }
@@ -216,10 +220,11 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
     }
     const bool withdrawn =
         node->ready && marks.mig_managed && JudgeMig(name, *node, marks, describe, facts);
-    if (node->ready && marks.validated && marks.validation.has_value() &&
+    if (node->ready && (marks.validated || marks.for_vms) && marks.validation.has_value() &&
         *marks.validation != names::kValidationReady &&
         !(withdrawn && *marks.validation == reasons::kNoGpuAllocatable.code)) {
-      facts.not_validated.push_back(describe(name, *marks.validation, names::kValidationFeature));
+      (marks.for_vms ? facts.vms_not_validated : facts.not_validated)
+          .push_back(describe(name, *marks.validation, names::kValidationFeature));
     }
     const Taint* taint = Untolerated(node->taints, tolerations);
     if (taint != nullptr && IsToBeTolerated(*taint)) {
@@ -248,9 +253,9 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
     std::ranges::sort(names);
   }
   facts.rhcos.assign(rhcos.begin(), rhcos.end());
-  for (auto* list :
-       {&facts.undescribed, &facts.gpus_gone, &facts.gpu_not_ready, &facts.gpu_without_resource,
-        &facts.not_validated, &facts.mig_failed, &facts.mig_waits, &facts.untolerated}) {
+  for (auto* list : {&facts.undescribed, &facts.gpus_gone, &facts.gpu_not_ready,
+                     &facts.gpu_without_resource, &facts.not_validated, &facts.vms_not_validated,
+                     &facts.mig_failed, &facts.mig_waits, &facts.untolerated}) {
     std::ranges::sort(*list);
   }
   return facts;

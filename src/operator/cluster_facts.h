@@ -27,6 +27,7 @@ struct ClusterFacts {
   std::vector<std::string> not_validated;  // Ready, validation failed: "node (reason: a sentence)"
   std::vector<std::string> mig_failed;     // Ready, not divided as asked: "node (layout: why)"
   std::vector<std::string> mig_waits;      // the same, while the change waits for holders
+  std::vector<std::string> vms_not_validated;  // the same of nodes for virtual machines
   // Deploy label suffix -> nodes with it, and those of them on which that DaemonSet should have a
   // pod.
   std::map<std::string, int, std::less<>> labelled;

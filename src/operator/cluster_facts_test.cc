@@ -89,6 +89,15 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   EXPECT_EQ(RuntimeFor(facts, ""), "containerd");
 }
 
+TEST(ClusterFacts, NodesForVirtualMachinesThatAreNotReadyAreNamed) {
+  NodeFacts node = GpuNode();
+  node.labels +=
+      "nvidia.com/gpu.deploy.sandbox-validator=true\nnvidia.com/gpu.validation=GpuNotBoundToVfio\n";
+  const ClusterFacts facts = FactsOf({{"vms", &node}});
+  EXPECT_THAT(facts.vms_not_validated, ElementsAre("vms (GpuNotBoundToVfio)"));
+  EXPECT_TRUE(facts.not_validated.empty());
+}
+
 TEST(ClusterFacts, NodesThatAreNotDividedAsAskedAreNamed) {
   NodeFacts failed = GpuNode();
   failed.labels += "nvidia.com/mig.config=all-1g.10gb\nnvidia.com/mig.config.state=failed\n";

@@ -203,7 +203,9 @@ int RunOperator(int argc, char** argv) {
   release.driver_manager = EnvironmentOr("DRIVER_MANAGER_IMAGE", "");
   release.cuda_image = EnvironmentOr("CUDA_IMAGE", "");
   for (const auto& [section, variable] :
-       {std::pair("driver", "DRIVER_IMAGE"), std::pair("migManager", "MIG_MANAGER_IMAGE")}) {
+       {std::pair("driver", "DRIVER_IMAGE"), std::pair("migManager", "MIG_MANAGER_IMAGE"),
+        std::pair("vfioManager", "VFIO_MANAGER_IMAGE"),
+        std::pair("sandboxDevicePlugin", "SANDBOX_DEVICE_PLUGIN_IMAGE")}) {
     release.known_images[section] = EnvironmentOr(variable, release.known_images[section]);
   }
   if (const Status status = Run(*flags, settings); !status.has_value()) {

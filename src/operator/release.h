@@ -22,7 +22,9 @@ struct Release {
   std::string cuda_image = {};      // NVIDIA's images of CUDA, without a tag, likewise
   policy::KnownImages known_images = {
       {"driver", "nvcr.io/nvidia/driver"},
-      {"migManager", "nvcr.io/nvidia/cloud-native/k8s-mig-manager"}};
+      {"migManager", "nvcr.io/nvidia/cloud-native/k8s-mig-manager"},
+      {"vfioManager", "nvcr.io/nvidia/cloud-native/k8s-driver-manager"},
+      {"sandboxDevicePlugin", "nvcr.io/nvidia/kubevirt-gpu-device-plugin"}};
   bool operator==(const Release&) const = default;
 };
 

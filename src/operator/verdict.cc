@@ -174,6 +174,12 @@ void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, Opera
              format("the validator found broken: {}; kubectl describe node says what to do",
                     SomeNames(cluster.not_validated)));
   }
+  if (id == OperandId::kSandboxValidation && !operand.theirs &&
+      !cluster.vms_not_validated.empty()) {
+    NotReady(state, "ValidationFailed",
+             format("not ready for virtual machines: {}; kubectl describe node says what to do",
+                    SomeNames(cluster.vms_not_validated)));
+  }
   if (id == OperandId::kMigManager && !operand.theirs && !cluster.mig_failed.empty()) {
     NotReady(state, "MigChangeFailed",
              format("not divided as their label {} asks: {}", names::kMigConfig,
@@ -213,7 +219,8 @@ std::string_view AlsoOf(OperandId id) {
 
 // Whether NVIDIA's image that runs stays, although Helm values name none.
 bool IsKeptAtChangeOver(OperandId id) {
-  return id == OperandId::kDcgmExporter || id == OperandId::kMigManager;
+  return id == OperandId::kDcgmExporter || id == OperandId::kMigManager ||
+         id == OperandId::kVfioManager || id == OperandId::kSandboxDevicePlugin;
 }
 
 OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& input) {

@@ -122,9 +122,9 @@ TEST_F(VerdictTest, DriversThatTheOperatorUpgradesAskForNobodysHand) {
 
 TEST_F(VerdictTest, AnOperandWithoutAnImageSaysWhatToWrite) {
   Use({{"sandboxWorkloads", {{"enabled", true}}},
-       {"vfioManager", {{"enabled", true}, {"version", "4"}}}});
-  EXPECT_EQ(StateOf("state-vfio-manager").state, "unsupported");
-  EXPECT_THAT(StateOf("state-vfio-manager").message, HasSubstr("set spec.vfioManager.repository"));
+       {"vgpuManager", {{"enabled", true}, {"version", "4"}}}});
+  EXPECT_EQ(StateOf("state-vgpu-manager").state, "unsupported");
+  EXPECT_THAT(StateOf("state-vgpu-manager").message, HasSubstr("set spec.vgpuManager.repository"));
 }
 
 TEST_F(VerdictTest, AHostEngineThatNobodyNeedsIsInNobodysWay) {
@@ -193,6 +193,13 @@ TEST_F(VerdictTest, Op2685_NotReadyWhileTheValidatorFindsANodeBroken) {
   EXPECT_EQ(Now().state, "notReady");
   EXPECT_EQ(StateOf("state-operator-validation").reason, "ValidationFailed");
   EXPECT_THAT(Now().message, HasSubstr("a (DeviceNodeMissing)"));
+}
+
+TEST_F(VerdictTest, NotReadyWhileANodeForVirtualMachinesIsNot) {
+  Use({{"sandboxWorkloads", {{"enabled", true}}}});
+  cluster_.vms_not_validated = {"a (GpuNotBoundToVfio)"};
+  EXPECT_EQ(StateOf("state-sandbox-validation").reason, "ValidationFailed");
+  EXPECT_THAT(StateOf("state-sandbox-validation").message, HasSubstr("a (GpuNotBoundToVfio)"));
 }
 
 TEST_F(VerdictTest, WhatOurValidatorFoundBeforeNvidiasCameIsNoNews) {

@@ -116,7 +116,13 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
       UnsupportedFields(Policy({
           {"driver", {{"enabled", false}, {"usePrecompiled", true}}},
           {"dcgmExporter", {{"enabled", true}, {"serviceMonitor", {{"interval", "15s"}}}}},
-          {"vfioManager", {{"enabled", true}}},
+          {"vgpuManager", {{"enabled", true}}},
+          {"vfioManager",
+           {{"enabled", true},
+            {"driverManager",
+             {{"image", "i"},
+              {"env", Json::array({{{"name", "ENABLE_AUTO_DRAIN"}, {"value", "true"}},
+                                   {{"name", "ENABLE_GPU_POD_EVICTION"}, {"value", "false"}}})}}}}},
           {"sandboxWorkloads", {{"enabled", true}}},
           {"migManager",
            {{"gpuClientsConfig", {{"name", "clients"}}},
@@ -129,7 +135,9 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
           {"psa", {{"enabled", true}}},
           {"operator", {{"labels", {{"a", "b"}}}, {"defaultRuntime", "containerd"}}},
       })),
-      ElementsAre("migManager.gpuClientsConfig.name", "migManager.env.WITH_REBOOT", "vfioManager"));
+      ElementsAre("migManager.gpuClientsConfig.name", "migManager.env.WITH_REBOOT",
+                  "vfioManager.driverManager.image",
+                  "vfioManager.driverManager.env.ENABLE_AUTO_DRAIN", "vgpuManager"));
   const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "v"}};
   Json mig = image;
   mig["gpuClientsConfig"] = {{"name", "clients"}};
@@ -211,16 +219,18 @@ TEST(Operands, FollowNvidiasEnableRules) {
 TEST(Operands, AnImageIsNeededByThoseThatAreNvidias) {
   const auto policy = Parse(Policy({{"dcgm", {{"image", "r.io/dcgm:1"}}},
                                     {"driver", {{"version", "1"}}},
-                                    {"vfioManager", {{"repository", "r"}}}}));
+                                    {"ccManager", {{"repository", "r"}}}}));
   ASSERT_TRUE(policy.has_value());
   const auto has = [&](OperandId id) { return HasImage(OperandOf(id), *policy); };
   EXPECT_TRUE(has(OperandId::kDevicePlugin));
   EXPECT_TRUE(has(OperandId::kPreRequisites));
   EXPECT_TRUE(has(OperandId::kDcgm));
   EXPECT_FALSE(has(OperandId::kDriver)) << "a version alone is of NVIDIA's, and of none of ours";
-  EXPECT_TRUE(has(OperandId::kVfioManager)) << "half an image is a mistake, not an absence";
+  EXPECT_TRUE(has(OperandId::kCcManager)) << "half an image is a mistake, not an absence";
   EXPECT_TRUE(has(OperandId::kDcgmExporter));
   EXPECT_TRUE(has(OperandId::kMigManager));
+  EXPECT_TRUE(has(OperandId::kVfioManager));
+  EXPECT_TRUE(has(OperandId::kSandboxDevicePlugin));
   EXPECT_FALSE(HasImage(OperandOf(OperandId::kDcgm), *Parse(Policy(Json::object()))));
 }
 

@@ -230,6 +230,9 @@ inline constexpr char kToolkitFailed[] = ".toolkit-failed";
 // it writes none.
 inline constexpr char kToolkitCdi[] = ".toolkit-cdi";
 inline constexpr char kVfioPciReady[] = "vfio-pci-ready";
+// Which drivers GPUs had before the VFIO manager bound them, and why one is not bound: MESSAGE=...
+inline constexpr char kVfioBinding[] = ".vfio-binding.json";
+inline constexpr char kVfioFailed[] = ".vfio-failed";
 inline constexpr char kVgpuManagerReady[] = "vgpu-manager-ready";
 inline constexpr char kHostVgpuManagerReady[] = "host-vgpu-manager-ready";
 inline constexpr char kVgpuDevicesReady[] = "vgpu-devices-ready";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/text.h"
 #include "policy/cluster_policy.h"
@@ -22,33 +23,56 @@ constexpr std::array kNotActedOn = std::to_array<const char*>({
 // Only NVIDIA's MIG manager stops the clients in it.
 constexpr std::string_view kGpuClients = "migManager.gpuClientsConfig.name";
 
-// Variables of it that ask for what Gantry's MIG manager does not do: a node is not rebooted, and
-// no host service is stopped.
+// Gantry's VFIO manager needs no program before it that removes a driver and evicts pods: it leaves
+// a GPU that is in use.
+constexpr std::array kVfioDriverManager = std::to_array<std::string_view>({
+    "vfioManager.driverManager.repository",
+    "vfioManager.driverManager.image",
+    "vfioManager.driverManager.version",
+});
+
+// Variables that ask for what Gantry's operand does not do: a node is not rebooted, no host service
+// is stopped, and no pod is evicted.
 constexpr std::array kMigRequests = std::to_array<const char*>({
     "WITH_REBOOT",
     "WITH_SHUTDOWN_HOST_GPU_CLIENTS",
 });
+constexpr std::array kVfioRequests = std::to_array<const char*>({
+    "ENABLE_AUTO_DRAIN",
+    "ENABLE_GPU_POD_EVICTION",
+});
 
-// "migManager.env.WITH_REBOOT" for each that is true. With NVIDIA's MIG manager what happens to
-// holders is its own business.
-std::vector<std::string> MigRequests(const ClusterPolicy& policy) {
+// "migManager.env.WITH_REBOOT" for each of the names that is true.
+std::vector<std::string> Requests(std::string_view path, const EnvVars& variables,
+                                  std::span<const char* const> names) {
   std::vector<std::string> fields;
-  const OperandSpec& manager = policy.mig_manager;
-  if (!manager.image.image.empty() && policy.gpu_holders.action != HolderAction::kFail) {
-    fields.emplace_back("migManager.gpuHolders");
-  }
-  for (const char* name : kMigRequests) {
-    const auto asked = std::ranges::find(manager.env, name, &EnvVars::value_type::first);
-    if (manager.image.image.empty() && asked != manager.env.end() &&
-        ParseBool(asked->second).value_or(false)) {
-      fields.push_back(format("migManager.env.{}", name));
+  for (const char* name : names) {
+    const auto asked = std::ranges::find(variables, name, &EnvVars::value_type::first);
+    if (asked != variables.end() && ParseBool(asked->second).value_or(false)) {
+      fields.push_back(format("{}.{}", path, name));
     }
   }
   return fields;
 }
 
+std::vector<std::string> RequestsOf(const Operand& operand, const ClusterPolicy& policy) {
+  if (operand.id == OperandId::kMigManager && policy.mig_manager.image.image.empty()) {
+    return Requests("migManager.env", policy.mig_manager.env, kMigRequests);
+  }
+  // With NVIDIA's MIG manager what happens to holders is its own business.
+  if (operand.id == OperandId::kMigManager && policy.gpu_holders.action != HolderAction::kFail) {
+    return {"migManager.gpuHolders"};
+  }
+  if (operand.id == OperandId::kVfioManager && policy.vfio_manager.image.image.empty()) {
+    return Requests("vfioManager.driverManager.env", policy.vfio_driver_manager.env, kVfioRequests);
+  }
+  return {};
+}
+
 bool NotActedOn(std::string_view path, const ClusterPolicy& policy) {
   return (path == kGpuClients && policy.mig_manager.image.image.empty()) ||
+         (std::ranges::find(kVfioDriverManager, path) != kVfioDriverManager.end() &&
+          policy.vfio_manager.image.image.empty()) ||
          std::ranges::any_of(kNotActedOn, [&](std::string_view listed) {
            return listed.ends_with('.') ? path.starts_with(listed) : path == listed;
          });
@@ -88,8 +112,8 @@ std::vector<std::string> UnsupportedFields(const Json& object) {
     const Operand* operand = OperandOfSection(section);
     if (operand == nullptr || CanRun(*operand, *policy)) {
       Collect(section, value, *policy, fields);
-      if (operand != nullptr && operand->id == OperandId::kMigManager) {
-        const std::vector<std::string> requests = MigRequests(*policy);
+      if (operand != nullptr) {
+        const std::vector<std::string> requests = RequestsOf(*operand, *policy);
         fields.insert(fields.end(), requests.begin(), requests.end());
       }
     } else if (Wanted(*operand, *policy) && operand->runs != Runs::kSpare) {

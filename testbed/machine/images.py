@@ -41,24 +41,25 @@ class Archive:
         return b"".join(self.parts)
 
 
-def module_files(modules: pathlib.Path) -> dict[str, pathlib.Path]:
-    """The files of MODULES and of all that they need, each after those that it needs."""
+def module_files(modules: pathlib.Path, names: tuple[str, ...]) -> dict[str, pathlib.Path]:
+    """The files of these modules and of all that they need, each after those that it needs."""
     found = {path.stem.replace("-", "_"): path for path in modules.rglob("*.ko")}
     order = {}
 
     def add(name: str) -> None:
         needed = re.search(rb"\0depends=([^\0]*)\0", found[name].read_bytes())
         for other in needed[1].decode().split(",") if needed and needed[1] else []:
-            add(other)
+            add(other.replace("-", "_"))
         order.setdefault(name, found[name])
 
-    for name in MODULES:
+    for name in names:
         add(name)
     return order
 
 
-def first_root(release: str, modules: pathlib.Path) -> bytes:
-    """The root of a machine: busybox, of a kernel's modules those that its disks need, and the first process."""
+def first_root(release: str, modules: pathlib.Path, more_modules: tuple[str, ...] = ()) -> bytes:
+    """The root of a machine: busybox, of a kernel's modules those that its disks need and `more_modules`, and the first
+    process."""
     archive = Archive()
     for name in ("bin", "dev", "modules", "proc", "sys", "lib", "lib/modules", f"lib/modules/{release}"):
         archive.folder(name)
@@ -67,7 +68,7 @@ def first_root(release: str, modules: pathlib.Path) -> bytes:
     listed = subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True, check=True)
     for applet in set(listed.stdout.split()) - {"busybox"}:
         archive.add(f"bin/{applet}", stat.S_IFLNK | 0o777, b"busybox")
-    files = module_files(modules)
+    files = module_files(modules, MODULES + more_modules)
     for name, path in files.items():
         archive.file(f"modules/{name}", path.read_bytes())
     archive.file("modules/order", "".join(f"{name}\n" for name in files).encode())

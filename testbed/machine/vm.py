@@ -41,16 +41,18 @@ class Done:
 class Machine:
     """Runs from its creation to close(). The processors are emulated: what they compute takes ten times as long."""
 
-    def __init__(self, kernel: kernels.Kernel, disks: list[Disk], folder: pathlib.Path, memory_mib: int = 1024):
-        """`folder` is for what belongs to this run: console.log and the first root."""
+    def __init__(self, kernel: kernels.Kernel, disks: list[Disk], folder: pathlib.Path, memory_mib: int = 1024,
+                 hardware: tuple[str, ...] = (), modules: tuple[str, ...] = (), words: str = ""):
+        """`folder` is for what belongs to this run: console.log and the first root. `hardware`: more of qemu's
+        arguments; `modules`: more kernel modules, loaded at the start; `words`: more of the kernel's command line."""
         self.console = folder / "console.log"
         root = folder / "root.cpio"
-        root.write_bytes(images.first_root(kernel.release, kernel.modules))
+        root.write_bytes(images.first_root(kernel.release, kernel.modules, modules))
         ours, its = socket.socketpair()
         command = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max",
                    "-smp", "2", "-m", str(memory_mib), "-nodefaults", "-no-user-config", "-display", "none",
                    "-no-reboot", "-kernel", str(kernel.image), "-initrd", str(root),
-                   "-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check",
+                   "-append", f"console=ttyS0 quiet panic=-1 mitigations=off no_timer_check {words}", *hardware,
                    "-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console",
                    "-chardev", f"socket,id=commands,fd={its.fileno()}", "-serial", "chardev:commands"]
         for disk in disks:

@@ -137,7 +137,7 @@ The values for the templates of the custom resources, in JSON: every section exi
 */}}
 {{- define "gantry.values" -}}
 {{- $values := .Values | toJson | fromJson -}}
-{{- range $path := list "cdi" "clusterPolicy" "daemonsets" "dcgmExporter" "devicePlugin.config" "driver.manager" "driver.nvidiaDriverCRD" "driver.upgradePolicy" "gdrcopy" "gds" "gfd" "gpuCluster" "migManager" "networkPolicy" "nfd" "nodeStatusExporter" "operator.logging" "toolkit" "validator" -}}
+{{- range $path := list "cdi" "clusterPolicy" "daemonsets" "dcgmExporter" "devicePlugin.config" "driver.manager" "driver.nvidiaDriverCRD" "driver.upgradePolicy" "gdrcopy" "gds" "gfd" "gpuCluster" "migManager" "networkPolicy" "nfd" "nodeStatusExporter" "operator.logging" "sandboxDevicePlugin" "toolkit" "validator" "vfioManager" -}}
   {{- $section := $values -}}
   {{- range $key := splitList "." $path -}}
     {{- if not (kindIs "map" (get $section $key)) -}}{{- $_ := set $section $key dict -}}{{- end -}}
@@ -192,7 +192,7 @@ The values for the templates of the custom resources, in JSON: every section exi
   {{- $section := get $values $name -}}
   {{- if kindIs "map" $section -}}
     {{- /* These are ours too. The name of our image asks for it, whatever runs; a mirror alone has no other. */}}
-    {{- $both := has $name (list "dcgmExporter" "migManager") -}}
+    {{- $both := has $name (list "dcgmExporter" "migManager" "vfioManager" "sandboxDevicePlugin") -}}
     {{- $ours := and $both (eq ($section.image | default "") $own.image) -}}
     {{- if not $ours -}}
       {{- include "gantry.keepImage" (dict "section" $section "live" (get $live $name) "always" true) -}}

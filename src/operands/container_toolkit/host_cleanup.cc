@@ -24,6 +24,7 @@
 #include "host/child_call.h"
 #include "host/files.h"
 #include "host/journal.h"
+#include "host/processes.h"
 #include "host/signals.h"
 #include "host/watch.h"
 #include "operands/container_toolkit/container_toolkit.h"
@@ -143,6 +144,25 @@ Status RemoveCuda(const std::string& root) {
   return {};
 }
 
+// GPUs that the VFIO manager has bound get their earlier drivers. kUnavailable: a virtual machine
+// has one; the message names its process.
+Status GiveBackGpus(const std::string& root) {
+  TRY_ASSIGN(const std::string journal,
+             ResolveInRoot(root, JoinPath(names::kValidationsDir, names::kVfioBinding)));
+  if (::access(journal.c_str(), F_OK) != 0) {
+    return {};
+  }
+  host::Command command;
+  command.words = {"/proc/self/exe", "vfio-manage", "restore", "--host-root", root,
+                   "--journal",      journal};
+  command.limit = std::chrono::seconds(90);
+  TRY_ASSIGN(const auto done, host::RunProgram(command));
+  return done.exit_status == 0
+             ? Status()
+             : Fail(ErrorKind::kUnavailable,
+                    format("give back the GPUs of virtual machines: {}", Trim(done.errors)));
+}
+
 Status RemoveOperandFiles(const std::string& root) {
   TRY(RemoveMps(root));
   TRY(RemoveDriverFiles(root));
@@ -158,6 +178,7 @@ Status RemoveOperandFiles(const std::string& root) {
     return name.ends_with("-ready") || name.starts_with(gpu::kOwnersFile) ||
            name.starts_with(names::kMigChange) || name == names::kLastChecks ||
            name == names::kDriverCtrFailed || name == names::kToolkitFailed ||
+           name == names::kVfioFailed || name == format("{}.lock", names::kVfioBinding) ||
            name == names::kToolkitCdi;
   }));
   TRY_ASSIGN(const std::string pid_file, ResolveInRoot(root, kPidFile));
@@ -170,6 +191,7 @@ Status RemoveOperandFiles(const std::string& root) {
 
 // True if nothing of the toolkit is left.
 Result<bool> Clean(const Flags& flags) {
+  const Status gpus = GiveBackGpus(flags.host_root);
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(flags.host_root, kJournalFolder));
   TRY(RemoveControlDevices(flags.host_root, journal));
   const auto runtime = MakeRuntimeSetup(flags, journal);
@@ -185,6 +207,7 @@ Result<bool> Clean(const Flags& flags) {
     log::Info("the container runtime was restarted without the NVIDIA runtimes");
   }
   TRY(RemoveOperandFiles(flags.host_root));
+  TRY(gpus);
   if (!outcome.kept.empty()) {
     log::Warning("{} stays on the host: {}; another host-cleanup removes it", ToolkitDir(flags),
                  outcome.kept);

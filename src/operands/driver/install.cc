@@ -41,20 +41,22 @@ Result<std::string> ProcModules(const Flags& flags) {
 
 // Processes that hold the driver's device nodes, except the persistence daemon, which this program
 // ends.
-Result<std::vector<Holder>> Holders(const Flags& flags) {
-  TRY_ASSIGN(const std::vector<ProcessText> processes, ReadProcesses(JoinPath(flags.root, "proc")));
-  std::vector<Holder> holders = HoldersAmong(processes);
+Result<std::vector<host::Holder>> Holders(const Flags& flags) {
+  TRY_ASSIGN(const std::vector<host::ProcessText> processes,
+             host::ReadProcesses(JoinPath(flags.root, "proc")));
+  std::vector<host::Holder> holders = host::HoldersAmong(processes, host::NvidiaDeviceOf);
   // The kernel keeps the first 15 characters of a name.
-  std::erase_if(holders, [](const Holder& holder) {
+  std::erase_if(holders, [](const host::Holder& holder) {
     return holder.name == std::string_view(kPersistence).substr(0, 15);
   });
   return holders;
 }
 
 Result<std::vector<host::ProcessId>> PersistenceDaemons(const Flags& flags) {
-  TRY_ASSIGN(const std::vector<ProcessText> processes, ReadProcesses(JoinPath(flags.root, "proc")));
+  TRY_ASSIGN(const std::vector<host::ProcessText> processes,
+             host::ReadProcesses(JoinPath(flags.root, "proc")));
   std::vector<host::ProcessId> found;
-  for (const ProcessText& process : processes) {
+  for (const host::ProcessText& process : processes) {
     if (Trim(process.name) == std::string_view(kPersistence).substr(0, 15)) {
       if (const auto id = host::Identify(process.pid)) {
         found.push_back(*id);
@@ -205,7 +207,7 @@ Status Install(const Flags& flags, const Settings& settings, Kernel& kernel, int
   return host::WriteFileAtomic(ReadyFile(flags), ReadyText(settings));
 }
 
-Status UnloadModules(const Flags& flags, Kernel& kernel, const std::vector<PodName>& pods) {
+Status UnloadModules(const Flags& flags, Kernel& kernel, const std::vector<host::PodName>& pods) {
   TRY_ASSIGN(const std::string modules, ProcModules(flags));
   const std::vector<std::string> ours = AllModules(flags);
   const std::vector<std::string> order = UnloadOrder(ours, modules);
@@ -215,10 +217,10 @@ Status UnloadModules(const Flags& flags, Kernel& kernel, const std::vector<PodNa
     }
   }
   if (!order.empty()) {
-    TRY_ASSIGN(const std::vector<Holder> holders, Holders(flags));
+    TRY_ASSIGN(const std::vector<host::Holder> holders, Holders(flags));
     if (!holders.empty()) {
-      return Fail(ErrorKind::kConflict,
-                  format("unload the driver: it is in use by {}", Describe(holders, pods)));
+      return Fail(ErrorKind::kConflict, format("unload the driver: it is in use by {}",
+                                               host::DescribeHolders(holders, pods)));
     }
     TRY(StopPersistence(flags));
   }

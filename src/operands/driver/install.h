@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/device_holders.h"
 #include "operands/driver/flags.h"
-#include "operands/driver/holders.h"
 #include "operands/driver/kernel.h"
 
 // Installs a driver on this node, and removes it.
@@ -33,7 +33,8 @@ Status Uninstall(const Flags& flags, Kernel& kernel);
 
 // Unloads only the modules, in order. kConflict as above, with pods named by `pods`; if a process
 // holds the driver, nothing was unloaded.
-Status UnloadModules(const Flags& flags, Kernel& kernel, const std::vector<PodName>& pods = {});
+Status UnloadModules(const Flags& flags, Kernel& kernel,
+                     const std::vector<host::PodName>& pods = {});
 
 // Loads nvidia-peermem beside the driver. Errors as Install.
 Status LoadPeermem(const Flags& flags, Kernel& kernel, int stop_fd);

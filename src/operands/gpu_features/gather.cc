@@ -66,7 +66,7 @@ void GatherVfio(const Sources& sources, const std::vector<host::PciFunction>& fu
   facts.driver_version = kUnknown;
   const std::vector<std::string> databases = PciDatabases(sources);
   for (const host::PciFunction& function : functions) {
-    if (!host::IsNvidiaGpu(function) || function.driver != "vfio-pci") {
+    if (!host::IsNvidiaGpu(function) || !gpu::IsVfioDriver(function.driver)) {
       continue;
     }
     nvml::Device& gpu = facts.gpus.emplace_back();

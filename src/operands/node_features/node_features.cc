@@ -17,12 +17,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "host/signals.h"
+#include "host/uevents.h"
 #include "host/watch.h"
 #include "http/server.h"
 #include "operands/node_features/flags.h"
 #include "operands/node_features/gather.h"
 #include "operands/node_features/publisher.h"
-#include "operands/node_features/uevents.h"
 #include "operands/node_features/worker_metrics.h"
 
 namespace gantry::node_features {
@@ -60,7 +60,7 @@ class Worker {
   const Flags flags_;
   agent::Loop loop_;
   agent::FeaturePublisher publisher_;
-  std::optional<Uevents> uevents_;
+  std::optional<host::Uevents> uevents_;
   std::optional<Described> stored_;  // what was last stored or found stored
   std::optional<WallTime> next_expiry_;
   std::vector<std::string> warnings_;
@@ -71,7 +71,7 @@ class Worker {
 
 Status Worker::Watch() {
   TRY(loop_.watcher().Add(flags_.features_dir));
-  if (Result<Uevents> uevents = Uevents::Open(); uevents.has_value()) {
+  if (Result<host::Uevents> uevents = host::Uevents::Open(); uevents.has_value()) {
     uevents_ = *std::move(uevents);
   } else {
     log::Warning("{}; PCI devices are looked for every {} s", uevents.error().message,

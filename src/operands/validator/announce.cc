@@ -30,9 +30,9 @@ std::string Sentence(const std::string& stage, const Finding& finding) {
 }  // namespace
 
 std::optional<NodeVerdict> Summarize(
-    const std::vector<std::pair<std::string, const StageMemory*>>& stages) {
+    const std::vector<std::pair<std::string, const StageMemory*>>& stages, const char* all_works) {
   bool all_known = !stages.empty();
-  std::string message = kAllWorks;
+  std::string message = all_works;
   for (const auto& [name, memory] : stages) {
     if (!memory->last) {
       all_known = false;

@@ -20,13 +20,16 @@ struct NodeVerdict {
   bool operator==(const NodeVerdict&) const = default;
 };
 
-// The message if there is nothing to do.
+// The messages if there is nothing to do.
 inline constexpr char kAllWorks[] = "driver, toolkit and GPUs work";
+inline constexpr char kReadyForVms[] = "the GPUs are ready for virtual machines";
 
 // From the stages' findings, in order. Nothing: some are still unknown, or a failure may be
-// transient (its file is not removed yet), or waits for an unknown one.
+// transient (its file is not removed yet), or waits for an unknown one. `all_works`: the message if
+// there is nothing to do.
 std::optional<NodeVerdict> Summarize(
-    const std::vector<std::pair<std::string, const StageMemory*>>& stages);
+    const std::vector<std::pair<std::string, const StageMemory*>>& stages,
+    const char* all_works = kAllWorks);
 
 struct AnnouncementMemory {
   std::optional<NodeVerdict> said;  // the reported verdict

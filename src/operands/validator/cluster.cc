@@ -48,7 +48,7 @@ Status Publish(const Flags& flags, const std::string& reason, const std::string&
     TRY_ASSIGN(const bool written,
                publisher.Store(client, names::kValidationFeature + flags.node_name, form));
     const bool ready = reason == names::kValidationReady;
-    if (written || !ready || message != kAllWorks) {
+    if (written || !ready || (message != kAllWorks && message != kReadyForVms)) {
       const Json about = agent::NodeOfEvents(flags.node_name);
       kube::EventRecorder events(client, kProgram, flags.node_name);
       if (ready) {

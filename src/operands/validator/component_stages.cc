@@ -31,11 +31,13 @@ std::vector<host::PciFunction> PciOf(const Site& site) {
 }
 
 Stage::Name NameOf(const Site& site, const std::string& component) {
+  const bool only_sysfs = component == "vfio-pci" || component == "vgpu-devices";
   return {.name = component,
           .file = component + "-ready",
           .hold = {},
-          .again = site.flags().component.empty() ? kComponentLookAgain
-                                                  : seconds(site.flags().sleep_seconds)};
+          .again = site.flags().component.empty() && !only_sysfs
+                       ? kComponentLookAgain
+                       : seconds(site.flags().sleep_seconds)};
 }
 
 // A component that is only a kernel module.
@@ -121,10 +123,17 @@ class Sandbox : public Stage {
 class VfioPci final : public Sandbox {
  public:
   using Sandbox::Sandbox;
-  [[nodiscard]] std::vector<WatchedPath> Paths() const override { return {}; }
+  [[nodiscard]] std::vector<WatchedPath> Paths() const override {
+    return {{JoinPath(site().files().directory(), names::kVfioFailed)}};
+  }
   Look LookAt(bool /*changed*/) override {
     WriteWorkload();
-    return {.finding = JudgeVfio(workload(), PciOf(site())), .question = {}};
+    const auto failed = site().files().Read(names::kVfioFailed);
+    const auto why = failed.value_or(host::StatusValues());
+    const auto message = why.find("MESSAGE");
+    return {.finding =
+                JudgeVfio(workload(), PciOf(site()), message == why.end() ? "" : message->second),
+            .question = {}};
   }
   std::optional<Finding> Hear(const Answer& /*answer*/) override { return std::nullopt; }
 };

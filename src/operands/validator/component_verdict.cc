@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "gpu/vfio.h"
 #include "policy/names.h"
 #include "policy/reasons.h"
 
@@ -72,21 +73,33 @@ std::string WorkloadOf(const std::map<std::string, std::string>& labels,
   return known(fallback) ? fallback : "vm-passthrough";
 }
 
-Finding JudgeVfio(const std::string& workload, const std::vector<host::PciFunction>& functions) {
-  static constexpr std::array<std::string_view, 2> kDrivers = {"vfio-pci", "nvgrace_gpu_vfio_pci"};
+Finding JudgeVfio(const std::string& workload, const std::vector<host::PciFunction>& functions,
+                  const std::string& why) {
   if (workload != "vm-passthrough") {
     return NotFor(workload);
   }
+  const auto lacking = [&](const std::string& message) {
+    return Lacking(reasons::kGpuNotBoundToVfio,
+                   why.empty() ? message : format("{}: {}", message, why),
+                   "look at the log of the VFIO manager's pod on this node");
+  };
   int bound = 0;
   for (const host::PciFunction& function : functions) {
     if (!host::IsNvidiaGpu(function) || function.virtual_function) {
       continue;
     }
-    if (std::ranges::find(kDrivers, function.driver) == kDrivers.end()) {
-      return Lacking(reasons::kGpuNotBoundToVfio,
-                     format("GPU {} is bound to {}", function.address,
-                            function.driver.empty() ? "no driver" : function.driver),
-                     "look at the log of the VFIO manager's pod on this node");
+    if (!gpu::IsVfioDriver(function.driver)) {
+      return lacking(format("GPU {} is bound to {}", function.address,
+                            function.driver.empty() ? "no driver" : function.driver));
+    }
+    for (const host::PciFunction& other : functions) {
+      if (other.iommu_group == function.iommu_group && function.iommu_group >= 0 &&
+          gpu::KeepsItsGroup(other.driver)) {
+        return lacking(
+            format("GPU {} can't be handed to a virtual machine: {} of its IOMMU group "
+                   "is bound to {}",
+                   function.address, other.address, other.driver));
+      }
     }
     ++bound;
   }

@@ -28,8 +28,11 @@ Finding JudgeMofed(const MofedObservation& seen);
 std::string WorkloadOf(const std::map<std::string, std::string>& labels,
                        const std::string& fallback);
 
-// Every GPU of a node for passthrough is bound to a VFIO driver.
-Finding JudgeVfio(const std::string& workload, const std::vector<host::PciFunction>& functions);
+// Every GPU of a node for passthrough is bound to a VFIO driver, and no driver of the host has
+// another function of its IOMMU group. `why`: what Gantry's VFIO manager says about one that is
+// not; empty: nothing.
+Finding JudgeVfio(const std::string& workload, const std::vector<host::PciFunction>& functions,
+                  const std::string& why = "");
 
 // A physical GPU that a vGPU manager divides.
 struct VgpuParent {

@@ -59,6 +59,20 @@ TEST(Components, VfioHoldsEveryGpu) {
   EXPECT_EQ(JudgeVfio("vm-vgpu", {Gpu("nvidia")}).state, State::kNotNeeded);
 }
 
+TEST(Components, VfioNeedsTheGroupAndSaysWhatTheManagerSays) {
+  host::PciFunction gpu = Gpu("vfio-pci");
+  gpu.iommu_group = 57;
+  host::PciFunction audio = Gpu("snd_hda_intel");
+  audio.class_code = 0x040300;
+  audio.iommu_group = 57;
+  EXPECT_THAT(JudgeVfio("vm-passthrough", {gpu, audio}).message,
+              HasSubstr("of its IOMMU group is bound to snd_hda_intel"));
+  audio.driver = "";
+  EXPECT_EQ(JudgeVfio("vm-passthrough", {gpu, audio}).state, State::kReady);
+  EXPECT_THAT(JudgeVfio("vm-passthrough", {Gpu("nvidia")}, "it is in use by process 7").message,
+              HasSubstr("is bound to nvidia: it is in use by process 7"));
+}
+
 TEST(Components, VgpuManagerDividesByVirtualFunctionsOrMediatedDevices) {
   const Answer works = {.end = Answer::End::kSaid, .exit_code = 0, .values = {}, .text = ""};
   const VgpuParent divided = {

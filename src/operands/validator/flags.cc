@@ -25,6 +25,8 @@ void AddWhat(agent::FlagSet& set, Flags& flags) {
             "check this one and exit: driver, toolkit, cuda, plugin, nvidia-fs, gdrcopy, "
             "nvidia-peermem, mofed, vfio-pci, vgpu-manager, vgpu-devices, cc-manager; metrics "
             "serves what was found; without it, check this node until stopped");
+  set.List("--sandbox-components", flags.sandbox, {"SANDBOX_COMPONENTS"},
+           "without component: check these of a node for virtual machines until stopped");
   set.Bool("-w,--with-wait", flags.with_wait, {"WITH_WAIT"}, "wait until the component is ready");
   set.Value("-s,--sleep-interval-seconds", flags.sleep_seconds, {"SLEEP_INTERVAL_SECONDS"},
             "with --with-wait: seconds until what tells no changes is looked at again")
@@ -107,6 +109,9 @@ Status Complete(const Flags& flags) {
       flags.node_name.empty()) {
     return Fail(ErrorKind::kInvalid,
                 format("component {}: --node-name (NODE_NAME) is needed", flags.component));
+  }
+  if (!flags.sandbox.empty() && flags.node_name.empty()) {
+    return Fail(ErrorKind::kInvalid, "--sandbox-components: --node-name (NODE_NAME) is needed");
   }
   if (flags.component == "metrics" && flags.metrics_port == 0) {
     return Fail(ErrorKind::kInvalid, "component metrics: --metrics-port (METRICS_PORT) is needed");

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "policy/names.h"
@@ -15,6 +16,8 @@ inline constexpr char kProgram[] = "nvidia-validator";
 // without pods does not need (image, workload) are accepted and ignored.
 struct Flags {
   std::string component;  // empty: every stage, until stopped
+  // Without component: only these, for a node with virtual machines.
+  std::vector<std::string> sandbox;
   bool with_wait = false;
   bool cleanup_all = false;
   int sleep_seconds = 5;  // with_wait: until inputs without events are checked again

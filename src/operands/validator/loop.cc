@@ -216,8 +216,9 @@ void Loop::Announce() {
   for (const Slot& slot : slots_) {
     stages.emplace_back(slot.stage->name(), &slot.memory);
   }
-  const Announcement now =
-      DecideAnnouncement(announcement_, Summarize(stages), steady_clock::now());
+  const Announcement now = DecideAnnouncement(
+      announcement_, Summarize(stages, site_.flags().sandbox.empty() ? kAllWorks : kReadyForVms),
+      steady_clock::now());
   announce_at_ = now.look_again;
   if (!now.say) {
     return;
@@ -247,10 +248,10 @@ void Loop::TakeChanges() {
   }
 }
 
-void Loop::Wait(const host::Signals& signals) {
+bool Loop::Wait(const host::Signals& signals, int changed_fd) {
   std::vector<int> descriptors = {signals.stop_fd(), signals.reload_fd(),
                                   watcher_ ? watcher_->fd() : -1,
-                                  announcer_ ? announcer_->fd() : -1};
+                                  announcer_ ? announcer_->fd() : -1, changed_fd};
   std::optional<SteadyTime> deadline =
       announcer_ ? std::optional(announcer_->deadline()) : announce_at_;
   for (const Slot& slot : slots_) {
@@ -276,15 +277,16 @@ void Loop::Wait(const host::Signals& signals) {
   }
   for (size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
-    if (slot.probe && (readable[i + 4] || slot.probe->deadline() <= now)) {
+    if (slot.probe && (readable[i + 5] || slot.probe->deadline() <= now)) {
       const Answer answer = slot.probe->Take();
       slot.probe.reset();
       Hear(slot, answer);
     }
   }
+  return readable[4];
 }
 
-int Loop::Run(host::Signals& signals) {
+int Loop::Run(host::Signals& signals, int changed_fd) {
   while (true) {
     Work();
     Announce();
@@ -293,8 +295,8 @@ int Loop::Run(host::Signals& signals) {
                  site_.files().directory());
       return 1;
     }
-    Wait(signals);
-    if (signals.stop_requested()) {
+    const bool changed = Wait(signals, changed_fd);
+    if (changed || signals.stop_requested()) {
       return 0;
     }
     if (signals.TakeReload()) {

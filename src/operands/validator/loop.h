@@ -25,8 +25,9 @@ class Loop {
 
   void Add(std::unique_ptr<Stage> stage);
 
-  // Until SIGTERM: 0. 1 if the status directory was removed: only a new container gets the new one.
-  int Run(host::Signals& signals);
+  // Until SIGTERM, or until `changed_fd` (below 0: none) is readable: 0. 1 if the status directory
+  // was removed: only a new container gets the new one.
+  int Run(host::Signals& signals, int changed_fd = -1);
   // Until every stage was judged: 0 if all are ready or not needed, else 1; with `wait` only 0 or a
   // signal (1) ends it.
   int RunOnce(host::Signals& signals, bool wait);
@@ -54,7 +55,8 @@ class Loop {
   void RetryUnless(Slot& slot, bool well);
   void NoteCheck(const Slot& slot, const Finding& finding);
   void Announce();
-  void Wait(const host::Signals& signals);
+  // True once `changed_fd` is readable.
+  bool Wait(const host::Signals& signals, int changed_fd = -1);
   void TakeChanges();
 
   const Site& site_;

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "agent/flags.h"
+#include "agent/own_node.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -88,13 +89,45 @@ int CheckAll(const Site& site, host::Signals& signals) {
   return loop.Run(signals);
 }
 
+// The components of a node for virtual machines, from the start again when the node gets another
+// workload.
+Result<int> CheckSandbox(const Site& site, host::Signals& signals) {
+  const Flags& flags = site.flags();
+  agent::OwnNode node(
+      {.name = flags.node_name, .component = kProgram, .kubeconfig = flags.kubeconfig});
+  TRY(node.WatchLabel(names::kWorkloadConfig));
+  while (!signals.stop_requested()) {
+    // Another value, or the first one that is known, makes the descriptor readable again.
+    if (const auto seen = node.TakeLabel(); !seen.has_value()) {
+      log::Debug("{}", seen.error().message);
+    }
+    TRY_ASSIGN(const auto labels, NodeLabels(flags));
+    Loop loop(site, host::Watcher::Create());
+    for (const std::string& component : flags.sandbox) {
+      std::unique_ptr<Stage> stage = SandboxStage(site, component, labels);
+      if (stage == nullptr) {
+        return Fail(ErrorKind::kInvalid,
+                    format("--sandbox-components: {}: no such component", component));
+      }
+      loop.Add(std::move(stage));
+    }
+    if (const int code = loop.Run(signals, node.label_fd()); code != 0) {
+      return code;
+    }
+  }
+  return 0;
+}
+
 Result<int> Validate(const Flags& flags, host::Signals& signals) {
   TRY_ASSIGN(const host::StatusFiles files, host::StatusFiles::Open(flags.output_dir));
   if (flags.cleanup_all) {
     TRY(EmptyDirectory(files));
   }
   const Site site(flags, files);
-  return flags.component.empty() ? CheckAll(site, signals) : CheckOne(site, signals);
+  if (!flags.component.empty()) {
+    return CheckOne(site, signals);
+  }
+  return flags.sandbox.empty() ? CheckAll(site, signals) : CheckSandbox(site, signals);
 }
 
 int Run(const Flags& flags) {

@@ -20,6 +20,9 @@ Objects GpuFeatureDiscovery(const Context& context, const std::string& image);
 Objects NodeStatusExporter(const Context& context, const std::string& image);
 Objects DcgmExporter(const Context& context, const std::string& image);
 Objects MigManager(const Context& context, const std::string& image);
+Objects VfioManager(const Context& context, const std::string& image);
+Objects SandboxValidator(const Context& context, const std::string& image);
+Objects SandboxDevicePlugin(const Context& context, const std::string& image);
 
 // The same for an operand whose request can be invalid: kInvalid names the field.
 Result<Objects> CudaToolkit(const Context& context, const std::string& image);
@@ -37,9 +40,9 @@ Result<Objects> NvidiaDcgmExporter(const Context& context, const std::string& im
 Result<Objects> NvidiaMigManager(const Context& context, const std::string& image);
 Result<Objects> VgpuManager(const Context& context, const std::string& image);
 Result<Objects> VgpuDeviceManager(const Context& context, const std::string& image);
-Result<Objects> SandboxValidator(const Context& context, const std::string& image);
-Result<Objects> VfioManager(const Context& context, const std::string& image);
-Result<Objects> SandboxDevicePlugin(const Context& context, const std::string& image);
+Result<Objects> NvidiaSandboxValidator(const Context& context, const std::string& image);
+Result<Objects> NvidiaVfioManager(const Context& context, const std::string& image);
+Result<Objects> NvidiaSandboxDevicePlugin(const Context& context, const std::string& image);
 Result<Objects> KataSandboxDevicePlugin(const Context& context, const std::string& image);
 Result<Objects> CcManager(const Context& context, const std::string& image);
 

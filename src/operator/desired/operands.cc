@@ -42,10 +42,9 @@ constexpr std::array kMakers = std::to_array<Maker>({
     {OperandId::kNodeStatusExporter, NodeStatusExporter, NvidiaNodeStatusExporter},
     {OperandId::kVgpuManager, nullptr, VgpuManager},
     {OperandId::kVgpuDeviceManager, nullptr, VgpuDeviceManager},
-    // Both images have the same components.
-    {OperandId::kSandboxValidation, nullptr, SandboxValidator},
-    {OperandId::kVfioManager, nullptr, VfioManager},
-    {OperandId::kSandboxDevicePlugin, nullptr, SandboxDevicePlugin},
+    {OperandId::kSandboxValidation, SandboxValidator, NvidiaSandboxValidator},
+    {OperandId::kVfioManager, VfioManager, NvidiaVfioManager},
+    {OperandId::kSandboxDevicePlugin, SandboxDevicePlugin, NvidiaSandboxDevicePlugin},
     {OperandId::kKataDevicePlugin, nullptr, KataSandboxDevicePlugin},
     {OperandId::kCcManager, nullptr, CcManager},
     {OperandId::kCudaToolkit, nullptr, CudaToolkit},

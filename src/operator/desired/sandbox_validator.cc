@@ -1,51 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How is a node for virtual machines validated? By the validator's components for such a node, one
-// init container each; each writes a status file when its part works. A component that the node's
-// workload does not need succeeds at once.
+// What does the validator of a node for virtual machines run with? One container keeps the status
+// files of all components, as on a node for containers, and writes a changed verdict to the API
+// server. A component that the node's workload does not need has no file.
 
 #include "operator/desired/makers.h"
-#include "operator/desired/nvidia_pod.h"
+#include "operator/desired/pod.h"
 #include "policy/names.h"
 #include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 
-Result<Objects> SandboxValidator(const Context& context, const std::string& image) {
+Objects SandboxValidator(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-sandbox-validator";
   const policy::ClusterPolicy& policy = context.policy;
-  Objects objects = NvidiaAccount(context, kName, {}, {Rule("", "nodes", {"get"})});
+  Objects objects = {ServiceAccount(context, kName)};
+  AddHostRole(
+      objects, context, kName,
+      Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
+  // Its Node's label names the workload.
+  AddClusterRole(objects, context, kName,
+                 Json::array({Rule("", "nodes", {"get", "list", "watch"}),
+                              Rule("", "events", {"create", "patch", "update"})}));
 
-  NvidiaDaemonSet set(context, kName, kName, image, policy.validator);
+  DaemonSet set(context, kName, kName, "nvidia-validator", image, policy.validator);
   set.Label("app.kubernetes.io/part-of", "gpu-operator");
   set.SelectDeployed("sandbox-validator");
   set.UseServiceAccount(kName, true);
-  set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
-  set.HostVolume("driver-install-path", policy.driver_install_dir);
-  set.HostVolume("host-root", policy.host_root, HostDir::kDirectory);
-  const auto check = [&](const char* component) -> Container& {
-    return set.Validate(component, image, true)
-        .EnvFromField(names::kNodeName, "spec.nodeName")
-        .EnvFromField(names::kOperatorNamespace, "metadata.namespace");
-  };
-  const auto with_host = [&](const char* component) -> Container& {
-    return check(component).AtLevel0().Mount("host-root", "/host", kFromHostReadOnly);
-  };
-  constexpr const char* kWorkload = "DEFAULT_GPU_WORKLOAD_CONFIG";
+  set.main().PrivilegedAtLevel0();
+  set.EnvFromField(names::kNodeName, "spec.nodeName");
+  set.EnvFromField(names::kOperatorNamespace, "metadata.namespace");
+  set.Env("PUBLISH", "true");
+  set.Env(names::kVisibleDevices, "void");
   const policy::Operand& cc_manager = policy::OperandOf(policy::OperandId::kCcManager);
-  if (policy::Wanted(cc_manager, policy) && policy::CanRun(cc_manager, policy)) {
-    check("cc-manager").AtLevel0();
-  }
-  with_host("vfio-pci").Env(kWorkload, policy.default_workload).Env(policy.validator_vfio_pci_env);
-  with_host("vgpu-manager")
-      .Mount("driver-install-path", "/run/nvidia/driver", kFromHost)
-      .Env(kWorkload, policy.default_workload)
-      .Env(policy.validator_vgpu_manager_env);
-  check("vgpu-devices")
-      .Env(kWorkload, policy.default_workload)
-      .Env(policy.validator_vgpu_devices_env);
-  set.StayValidated("/run/nvidia/validations/*");
-  objects.push_back(set.Finish());
+  const bool cc = policy::Wanted(cc_manager, policy) && policy::CanRun(cc_manager, policy);
+  set.Env("SANDBOX_COMPONENTS", cc ? "cc-manager,vfio-pci,vgpu-manager,vgpu-devices"
+                                   : "vfio-pci,vgpu-manager,vgpu-devices");
+  set.Env("DEFAULT_GPU_WORKLOAD_CONFIG", policy.default_workload);
+  // Host paths.
+  set.Env("HOST_ROOT", policy.host_root);
+  set.Env("DRIVER_INSTALL_DIR", policy.driver_install_dir);
+  set.Env(policy.validator_vfio_pci_env);
+  set.Env(policy.validator_vgpu_manager_env);
+  set.Env(policy.validator_vgpu_devices_env);
+  set.Env(policy.validator.env);
+  set.HostRoot(true);
+  set.WritesValidations();
+  objects.push_back(set.Build());
   return objects;
 }
 

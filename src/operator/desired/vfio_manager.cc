@@ -1,52 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the VFIO manager run with? NVIDIA's image: it binds every GPU of a node for
-// vm-passthrough to vfio-pci, and unbinds them when its pod ends. Before it, the driver manager
-// removes a driver from the node.
+// What does the VFIO manager run with? The host's sysfs, by which it binds GPUs, its processes, of
+// which it spares those with a GPU, and its modprobe. It writes files beside the status files.
 
 #include "operator/desired/makers.h"
-#include "operator/desired/nvidia_pod.h"
-#include "policy/image.h"
+#include "operator/desired/pod.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
+namespace {
 
-Result<Objects> VfioManager(const Context& context, const std::string& image) {
+// For the users of GPUs to end, once a node is not for virtual machines any more.
+constexpr int kPatienceSeconds = 600;
+
+}  // namespace
+
+Objects VfioManager(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-vfio-manager";
-  // Before 25.10 NVIDIA's operator ran its own script there.
-  if (policy::ImageName(image) == "cuda") {
-    return Fail(ErrorKind::kInvalid,
-                "spec.vfioManager.image: cuda has no vfio-manage; name k8s-driver-manager");
-  }
   const policy::ClusterPolicy& policy = context.policy;
-  Objects objects = DriverManagerAccount(context, kName);
+  Objects objects = {ServiceAccount(context, kName)};
+  AddHostRole(objects, context, kName);
+  // Its Node's label says whether the GPUs are to be given back.
+  AddClusterRole(
+      objects, context, kName,
+      Json::array({Rule("", "nodes", {"get"}), Rule("", "events", {"create", "patch", "update"})}));
 
-  NvidiaDaemonSet set(context, kName, kName, image, policy.vfio_manager);
+  DaemonSet set(context, kName, kName, "vfio-manage manage", image, policy.vfio_manager);
+  // As in NVIDIA's operator: a DaemonSet's selector can't be changed.
   set.SelectPodsBy("name", kName);
   set.SelectDeployed("vfio-manager");
   set.UseServiceAccount(kName, true);
-  set.PodField("terminationGracePeriodSeconds", 30);
-  set.HostVolume("run-nvidia", "/run/nvidia", HostDir::kCreate);
-  set.HostVolume("host-root", policy.host_root, HostDir::kDirectory);
-  set.HostVolume("host-sys", "/sys", HostDir::kDirectory);
-  TRY_ASSIGN(Container* const manager,
-             set.ManageDriver(policy.vfio_driver_manager, "vfioManager.driverManager"));
-  manager->Env(policy.vfio_driver_manager.env);
-  Container& main = set.main();
-  main.Command({"/bin/sh", "-c"});
-  if (policy.vfio_manager.args.empty()) {
-    main.Args({"vfio-manage bind --all && while :; do sleep 86400; done"});
-  }
-  if (policy.vfio_manager.resources.is_null()) {
-    main.Set("resources", {{"limits", {{"memory", "200Mi"}}},
-                           {"requests", {{"cpu", "100m"}, {"memory", "200Mi"}}}});
-  }
-  main.PrivilegedAtLevel0()
-      .Env("HOST_ROOT", "/host")
-      .Mount("host-sys", "/sys")
-      .Mount("host-root", "/host")
-      .BeforeStop({"/bin/sh", "-c", "vfio-manage unbind --all"});
-  set.HostPath("host-lib-modules", "/lib/modules", "/lib/modules", HostDir::kDirectory, true);
-  objects.push_back(set.Finish());
+  set.PodField("terminationGracePeriodSeconds", kPatienceSeconds);
+  set.main().PrivilegedAtLevel0();
+  set.EnvFromField(names::kNodeName, "spec.nodeName");
+  set.Env("HOST_ROOT", "/host");
+  set.Env(names::kVisibleDevices, "void");
+  set.Env(policy.vfio_manager.env);
+  set.HostPath("host-sys", "/sys", "/sys", HostDir::kDirectory, false);
+  set.HostRoot(true);
+  set.WritesValidations();
+  objects.push_back(set.Build());
   return objects;
 }
 

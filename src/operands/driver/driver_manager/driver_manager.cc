@@ -252,7 +252,7 @@ class Manager {
   }
 
   Status Unload() {
-    std::vector<PodName> names_of;
+    std::vector<host::PodName> names_of;
     if (const auto seen = cluster_.PodsOfNode()) {
       for (const agent::NodePod& pod : seen->pods) {
         names_of.push_back({pod.uid, pod.key.Text()});

@@ -6,9 +6,9 @@
 
 #include "base/paths.h"
 #include "base/text.h"
-#include "operands/driver/holders.h"
+#include "host/device_holders.h"
 
-namespace gantry::driver {
+namespace gantry::host {
 namespace {
 
 std::string TargetOf(const std::string& link) {
@@ -41,4 +41,4 @@ Result<std::vector<ProcessText>> ReadProcesses(const std::string& proc) {
   return processes;
 }
 
-}  // namespace gantry::driver
+}  // namespace gantry::host

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Was a device or a module added or removed? sysfs has no events; the kernel sends them by netlink,
-// one message of NUL-separated NAME=value strings a device.
-#include "operands/node_features/uevents.h"
+// Was a device or a module added or removed, or bound to a driver? sysfs has no events; the kernel
+// sends them by netlink, one message of NUL-separated NAME=value strings a device.
+#include "host/uevents.h"
 
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gantry::node_features {
+namespace gantry::host {
 namespace {
 
 constexpr uint32_t kAllUsers = 0xFFFFFFFF;
@@ -93,8 +93,10 @@ Result<Uevents> Uevents::OpenSocket() {
 }
 
 bool Uevents::TakeDevices() {
-  static constexpr std::string_view kSubsystems[] = {
-      {"SUBSYSTEM=pci\0", 14}, {"SUBSYSTEM=usb\0", 14}, {"SUBSYSTEM=module\0", 17}};
+  static constexpr std::string_view kSubsystems[] = {{"SUBSYSTEM=pci\0", 14},
+                                                     {"SUBSYSTEM=usb\0", 14},
+                                                     {"SUBSYSTEM=mdev\0", 15},
+                                                     {"SUBSYSTEM=module\0", 17}};
   bool relevant = false;
   std::array<char, 8192> message{};
   while (true) {
@@ -112,4 +114,4 @@ bool Uevents::TakeDevices() {
   }
 }
 
-}  // namespace gantry::node_features
+}  // namespace gantry::host

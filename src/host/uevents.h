@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/paths.h"
 
-namespace gantry::node_features {
+namespace gantry::host {
 
-// The kernel's events for added and removed devices and modules (netlink(7),
+// The kernel's events for devices and modules: added, removed, bound, unbound (netlink(7),
 // NETLINK_KOBJECT_UEVENT). Needs no privilege; the kernel sends them into every network namespace
 // of the host's user namespace.
 class Uevents {
@@ -18,8 +18,8 @@ class Uevents {
   static Result<Uevents> OpenSocket();
 
   [[nodiscard]] int fd() const { return socket_.get(); }
-  // Reads pending messages without blocking; true if one is about a PCI or USB device or a kernel
-  // module, or if messages were lost.
+  // Reads pending messages without blocking; true if one is about a PCI, USB or mediated device or
+  // a kernel module, or if messages were lost.
   bool TakeDevices();
 
  private:
@@ -27,4 +27,4 @@ class Uevents {
   Fd socket_;
 };
 
-}  // namespace gantry::node_features
+}  // namespace gantry::host

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Announcements of devices, made here in a network namespace of this test's own: any user who may
 // administer one may send there what the kernel would.
-#include "operands/node_features/uevents.h"
+#include "host/uevents.h"
 
 #include <gtest/gtest.h>
 #include <linux/netlink.h>
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "host/watch.h"
 
-namespace gantry::node_features {
+namespace gantry::host {
 namespace {
 
 class UeventsTest : public testing::Test {
@@ -82,4 +82,4 @@ TEST_F(UeventsTest, OtherDevicesAreNoPciDevices) {
 }
 
 }  // namespace
-}  // namespace gantry::node_features
+}  // namespace gantry::host
