@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "policy/cluster_policy.h"
+#include "policy/dra_gates.h"
 #include "policy/operands.h"
 
 namespace gantry::policy {
@@ -17,6 +18,9 @@ namespace {
 constexpr std::array kNotActedOn = std::to_array<const char*>({
     "driver.livenessProbe.",  // unloading a slow driver does not help
     "driver.readinessProbe.",
+    "draDriver.computeDomains.",
+    // The driver serves no port; it ends if it can't work.
+    "draDriver.gpus.kubeletPlugin.healthcheck.",
 });
 
 // Only NVIDIA's MIG manager stops the clients in it.
@@ -38,6 +42,17 @@ std::vector<std::string> MigRequests(const ClusterPolicy& policy) {
     if (manager.image.image.empty() && asked != manager.env.end() &&
         ParseBool(asked->second).value_or(false)) {
       fields.push_back(format("migManager.env.{}", name));
+    }
+  }
+  return fields;
+}
+
+// "draDriver.featureGates.DynamicMIG" for each that is true and not served.
+std::vector<std::string> DraGates(const ClusterPolicy& policy) {
+  std::vector<std::string> fields;
+  for (const auto& [gate, on] : policy.dra_gates) {
+    if (on && DraGateNamed(gate) == DraGate::kNotServed) {
+      fields.push_back(format("draDriver.featureGates.{}", gate));
     }
   }
   return fields;
@@ -84,10 +99,13 @@ std::vector<std::string> UnsupportedFields(const Json& object) {
     const Operand* operand = OperandOfSection(section);
     if (operand == nullptr || CanRun(*operand, *policy)) {
       Collect(section, value, *policy, fields);
+      std::vector<std::string> requests;
       if (operand != nullptr && operand->id == OperandId::kMigManager) {
-        const std::vector<std::string> requests = MigRequests(*policy);
-        fields.insert(fields.end(), requests.begin(), requests.end());
+        requests = MigRequests(*policy);
+      } else if (operand != nullptr && operand->id == OperandId::kDraDriver) {
+        requests = DraGates(*policy);
       }
+      fields.insert(fields.end(), requests.begin(), requests.end());
     } else if (Wanted(*operand, *policy) && operand->runs != Runs::kSpare) {
       fields.push_back(section);
     }
