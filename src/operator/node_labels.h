@@ -42,6 +42,8 @@ struct LabelRules {
   std::vector<OpenDriverSet> open_drivers = {};
   // Gantry's MIG manager publishes nvidia.com/mig.config.state; NVIDIA's writes it on the Node.
   bool mig_states = true;
+  // GPUs by resource claims instead of a device plugin.
+  bool claims = false;
   bool operator==(const LabelRules&) const = default;
 };
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);

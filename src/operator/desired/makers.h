@@ -20,6 +20,7 @@ Objects GpuFeatureDiscovery(const Context& context, const std::string& image);
 Objects NodeStatusExporter(const Context& context, const std::string& image);
 Objects DcgmExporter(const Context& context, const std::string& image);
 Objects MigManager(const Context& context, const std::string& image);
+Objects DraDriver(const Context& context, const std::string& image);
 
 // The same for an operand whose request can be invalid: kInvalid names the field.
 Result<Objects> CudaToolkit(const Context& context, const std::string& image);
@@ -35,6 +36,7 @@ Result<Objects> NvidiaNodeStatusExporter(const Context& context, const std::stri
 Result<Objects> Dcgm(const Context& context, const std::string& image);
 Result<Objects> NvidiaDcgmExporter(const Context& context, const std::string& image);
 Result<Objects> NvidiaMigManager(const Context& context, const std::string& image);
+Result<Objects> NvidiaDraDriver(const Context& context, const std::string& image);
 Result<Objects> VgpuManager(const Context& context, const std::string& image);
 Result<Objects> VgpuDeviceManager(const Context& context, const std::string& image);
 Result<Objects> SandboxValidator(const Context& context, const std::string& image);
