@@ -256,7 +256,7 @@ std::map<ObjectKey, std::shared_ptr<const OwnedFacts>> View::Owned() const {
       add(*late->objects);
     }
   }
-  if (claim_caches_.has_value() && claim_caches_->synced) {
+  if (claim_caches_ != nullptr && claim_caches_->synced) {
     for (const auto& owned : claim_caches_->owned) {
       add(*owned);
     }
@@ -382,7 +382,7 @@ OpenShift View::LookAtOpenShift() {
 
 ClaimFacts View::LookAtClaims() {
   ClaimFacts facts;
-  if (!claim_caches_.has_value()) {
+  if (claim_caches_ == nullptr) {
     const kube::Kind& kind = kube::kinds::kResourceSlice;
     const auto group = client_.GetPath(format("/apis/{}/{}", kind.group, kind.version));
     if (!group.has_value() && group.error().kind == ErrorKind::kNotFound) {
@@ -394,7 +394,8 @@ ClaimFacts View::LookAtClaims() {
       log::Warning("{}", group.error().message);
       return facts;
     }
-    ClaimCaches& caches = claim_caches_.emplace();
+    claim_caches_ = std::make_unique<ClaimCaches>();
+    ClaimCaches& caches = *claim_caches_;
     caches.slices = std::make_unique<WatchedKind<SliceFacts>>(
         client_, kind, kube::Selection{.fields = format("spec.driver={}", names::kGpuDraDriver)},
         ProjectSlice, Always(changes_.cluster), changes_.cluster);
@@ -466,7 +467,7 @@ View::OwnedCache& View::CacheOf(std::string_view kind) const {
     }
   }
   const auto is_it = [&](const auto& owned) { return owned->kind.kind == kind; };
-  if (claim_caches_.has_value()) {
+  if (claim_caches_ != nullptr) {
     const auto& of_claims = claim_caches_->owned;
     if (const auto found = std::ranges::find_if(of_claims, is_it); found != of_claims.end()) {
       return **found;

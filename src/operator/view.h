@@ -169,7 +169,7 @@ class View {
   LateKind constraints_;
   std::optional<OpenShiftCaches> openshift_caches_;
   OpenShift openshift_;  // as last known
-  std::optional<ClaimCaches> claim_caches_;
+  std::unique_ptr<ClaimCaches> claim_caches_;
 };
 
 }  // namespace gantry::gpu_operator
