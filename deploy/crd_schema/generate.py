@@ -173,6 +173,19 @@ def dcgm_exporter():
     })
 
 
+def mig_manager():
+    return block(OPERAND | enabled() | {
+        "config": block({"name": text(), "default": text(default="all-disabled", enum=["all-disabled", ""])}),
+        "gpuClientsConfig": named(),
+        "gpuHolders": block(
+            {"action": text("fail, unless it is written.", enum=["fail", "wait", "evict", "delete"]),
+             "timeoutSeconds": number("300, unless it is written; 0: no limit.", minimum=0),
+             "force": flag("Also pods without a controller."),
+             "deleteEmptyDir": flag("Also pods whose emptyDir volumes are lost.")},
+            "What happens to pods that hold GPUs whose MIG layout is to change."),
+    })
+
+
 def cluster_policy_spec():
     no = {"default": False}
     driver_manager = block(DRIVER_MANAGER)
@@ -212,16 +225,7 @@ def cluster_policy_spec():
                                       ["cuda", "driver", "plugin", "toolkit", "vfioPCI", "vgpuDevices", "vgpuManager"]}),
         "dcgm": dcgm(),
         "dcgmExporter": dcgm_exporter(),
-        "migManager": block(OPERAND | enabled() | {
-            "config": block({"name": text(), "default": text(default="all-disabled", enum=["all-disabled", ""])}),
-            "gpuClientsConfig": named(),
-            "gpuHolders": block(
-                {"action": text("fail, unless it is written.", enum=["fail", "wait", "evict", "delete"]),
-                 "timeoutSeconds": number("300, unless it is written; 0: no limit.", minimum=0),
-                 "force": flag("Also pods without a controller."),
-                 "deleteEmptyDir": flag("Also pods whose emptyDir volumes are lost.")},
-                "What happens to pods that hold GPUs whose MIG layout is to change."),
-        }),
+        "migManager": mig_manager(),
         "nodeStatusExporter": block(OPERAND | enabled()),
         "gdrcopy": block(IMAGE | ARGS | ENV | enabled()),
         "gds": block(IMAGE | ARGS | ENV | enabled()),
@@ -257,9 +261,9 @@ def conditions():
     }, required=["lastTransitionTime", "message", "reason", "status", "type"]))
 
 
-def cluster_policy_status():
+def cluster_policy_status(*states):
     return block({
-        "state": text(enum=["ignored", "ready", "notReady"]),
+        "state": text(enum=list(states)),
         "namespace": text("Namespace of the operator."),
         "conditions": conditions(),
         "operands": array(block({
@@ -284,7 +288,7 @@ def cluster_policy_status():
 
 def cluster_policy():
     return definition("nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", "Cluster",
-                      {"spec": cluster_policy_spec(), "status": cluster_policy_status()},
+                      {"spec": cluster_policy_spec(), "status": cluster_policy_status("ignored", "ready", "notReady")},
                       columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
                       description="Settings of the GPU operator for a cluster. The oldest one counts.", labels=OURS)
 
@@ -343,20 +347,25 @@ def nvidia_driver():
                       labels=OURS, short_names=["nvd", "nvdriver", "nvdrivers"])
 
 
-def gpu_cluster():
+def gpu_cluster_spec():
     healthcheck = block({"enabled": flag(default=True), "port": number(format="int32", minimum=1, maximum=65535)})
     plugin = block(ENV | RESOURCES | {"healthcheck": healthcheck})
     dra_driver = block(IMAGE | {
         "featureGates": schema("object", additionalProperties=flag()), "gpus": block({"kubeletPlugin": plugin}),
         "computeDomains": block({"enabled": flag(default=True), "controller": block(ENV | RESOURCES),
                                  "kubeletPlugin": plugin})})
-    spec = block({"daemonsets": daemon_sets(), "dcgm": dcgm(), "dcgmExporter": dcgm_exporter(), "draDriver": dra_driver,
-                  "hostPaths": block({"driverInstallDir": text(), "kubeletRootDir": text(default="/var/lib/kubelet")})})
-    status = block({"state": text(enum=["ready", "notReady", "disabled"]),
-                    "namespace": text("Namespace of the operator."), "conditions": conditions()}, required=["state"])
-    return definition("nvidia.com", "v1alpha1", "GPUCluster", "gpuclusters", "Cluster", {"spec": spec, "status": status},
+    # NVIDIA's GPUCluster has no gfd and no migManager; they are off by default.
+    return block({"daemonsets": daemon_sets(), "dcgm": dcgm(), "dcgmExporter": dcgm_exporter(), "draDriver": dra_driver,
+                  "hostPaths": block({"driverInstallDir": text(), "kubeletRootDir": text(default="/var/lib/kubelet")}),
+                  "gfd": block(OPERAND | enabled("GPU feature discovery's labels of nodes.")),
+                  "migManager": mig_manager()})
+
+
+def gpu_cluster():
+    return definition("nvidia.com", "v1alpha1", "GPUCluster", "gpuclusters", "Cluster",
+                      {"spec": gpu_cluster_spec(), "status": cluster_policy_status("ready", "notReady", "disabled")},
                       columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
-                      description="GPUs by dynamic resource allocation. Not supported: the status says so.",
+                      description="GPUs by resource claims (dynamic resource allocation), instead of a ClusterPolicy.",
                       labels=OURS, short_names=["gc"],
                       rules=[{"rule": "self.metadata.name == 'gpu-cluster'", "message": "metadata.name must be gpu-cluster"}])
 

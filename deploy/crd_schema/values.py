@@ -11,8 +11,8 @@ import json
 import pathlib
 import sys
 
-from generate import (IMAGE, array, block, cluster_policy_spec, enabled, flag, number, quantities, service_monitor,
-                      text, text_map)
+from generate import (IMAGE, array, block, cluster_policy_spec, enabled, flag, gpu_cluster_spec, number, quantities,
+                      service_monitor, text, text_map)
 
 CHART = pathlib.Path(__file__).resolve().parent.parent / "chart"
 # Any fields of a core/v1 type or of another chart.
@@ -54,11 +54,9 @@ def operator():
 
 
 def dra_driver():
-    plugin = {"additionalProperties": True, "type": "object"}
-    return block(IMAGE | {
-        "featureGates": ANY, "gpus": block({"kubeletPlugin": plugin} | enabled()),
-        "computeDomains": block(enabled() | {"controller": plugin, "kubeletPlugin": plugin}),
-    })
+    section = converted(gpu_cluster_spec()["properties"]["draDriver"])
+    section["properties"]["gpus"]["properties"] |= enabled()
+    return section
 
 
 # The values of node feature discovery's chart that the operator and its worker use. Its other values are accepted, and
@@ -77,7 +75,8 @@ NOT_FOLLOWED = {
         "worker": {"enable": True} | ACCOUNTS,
         "master": {"enable": True, "serviceAccount": {"name": "node-feature-discovery", "create": True}}},
     "draDriver": {"repository": "nvcr.io/nvidia", "image": "dra-driver-nvidia-gpu", "version": "v0.5.0",
-                  "imagePullPolicy": "IfNotPresent", "computeDomains": {"enabled": True}},
+                  "imagePullPolicy": "IfNotPresent", "computeDomains": {"enabled": True},
+                  "gpus": {"kubeletPlugin": {"healthcheck": {"enabled": True}}}},
     "driver.nvidiaDriverCRD.nodeSelector": {},
 }
 

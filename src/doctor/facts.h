@@ -88,6 +88,7 @@ struct PodFacts {
   NodeChoice choice;
   std::string made_at = {};    // RFC 3339
   bool gated = false;          // it has scheduling gates
+  bool claims = false;         // it has resource claims
   std::string scheduler;       // the scheduler's message, if there is one
   std::string unseen_by = {};  // the scheduler's name if it has not handled the pod yet
   // When an autoscaler last announced a node for it (RFC 3339); empty: never.
@@ -211,6 +212,7 @@ struct PolicyFacts {
   bool offers_gpus = true;          // devicePlugin.enabled
   bool labels_gpus = true;          // gfd.enabled
   bool installs_toolkit = true;     // toolkit.enabled
+  bool by_claims = false;           // a GPUCluster: GPUs are given out by resource claims
   bool drivers_apart = false;       // drivers come from NVIDIADrivers (driver.useNvidiaDriverCRD)
   std::optional<UpgradesFacts> upgrades = {};  // of drivers, while they are on
 };
@@ -222,6 +224,7 @@ struct Unread {
 };
 inline constexpr char kPoliciesPart[] = "ClusterPolicies";
 inline constexpr char kNodesPart[] = "nodes";
+inline constexpr char kSlicesPart[] = "ResourceSlices";
 inline constexpr char kDaemonSetsPart[] = "DaemonSets";
 inline constexpr char kDeploymentsPart[] = "Deployments";
 inline constexpr char kEventsPart[] = "events";
@@ -249,6 +252,10 @@ struct ClusterFacts {
   std::vector<PolicyFacts> drivers;                 // NVIDIADrivers: object, state, conditions
   std::optional<std::vector<ConfigFacts>> configs;  // nothing: not read
   long long node_features = 0;                      // objects; 0: not counted
+  // Devices of gpu.nvidia.com in ResourceSlices, by node; nothing: not read. And how many of them
+  // are allocated to claims.
+  std::optional<std::map<std::string, long long>> devices;
+  long long devices_allocated = 0;
   std::vector<Unread> unread;
 };
 

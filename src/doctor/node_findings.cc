@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "doctor/claim_findings.h"
 #include "doctor/cluster_findings.h"
 #include "doctor/mig_findings.h"
 #include "doctor/node_lacks.h"
@@ -114,6 +115,9 @@ void ExamineNode(const StagedCluster& cluster, const NodeFacts& node,
   std::optional<Finding> finding = Paused(cluster, findings, node);
   if (!finding) {
     finding = Unhealthy(cluster, findings, node);
+  }
+  if (!finding) {
+    finding = NoDevices(cluster, node);
   }
   // The last one is not missed at once.
   if (!finding && !stage.is_new && !stage.awaits_verdict) {

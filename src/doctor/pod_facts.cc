@@ -53,8 +53,9 @@ PodFacts PodFrom(const Json& pod) {
   }
   facts.choice = ChoiceOf(pod, "spec");
   facts.gated = !ListAt(pod, "spec.schedulingGates").empty();
+  facts.claims = !ListAt(pod, "spec.resourceClaims").empty();
   // For a pod whose claims do not exist yet it says nothing.
-  if (ListAt(pod, "spec.resourceClaims").empty()) {
+  if (!facts.claims) {
     facts.unseen_by = TextAt(pod, "spec.schedulerName", "default-scheduler");
   }
   for (const Condition& condition : ConditionsOf(pod)) {

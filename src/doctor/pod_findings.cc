@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doctor/claim_findings.h"
 #include "doctor/node_choice.h"
 #include "doctor/scheduler_message.h"
 #include "doctor/tolerations.h"
@@ -354,6 +355,9 @@ void ExcuseScaleUp(const StagedCluster& cluster, const PodFacts& pod, Finding& f
 std::optional<Finding> ExaminePod(const StagedCluster& cluster, const PodFacts& pod) {
   if (std::optional<Finding> unseen = Unseen(cluster, pod)) {
     return unseen;
+  }
+  if (IsByClaims(cluster.facts)) {
+    return ClaimWaits(cluster.facts, pod);
   }
   const std::vector<NodeFacts>& nodes = cluster.facts.nodes;
   if (std::optional<Finding> too_many = TooMany(cluster, pod)) {

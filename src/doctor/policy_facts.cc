@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "doctor/object_fields.h"
+#include "policy/gpu_cluster.h"
 #include "policy/plugin_config.h"
 
 namespace gantry::doctor {
@@ -53,8 +54,15 @@ UpgradesFacts UpgradesFrom(const Json& told) {
 
 }  // namespace
 
-PolicyFacts PolicyFrom(const Json& policy) {
+PolicyFacts PolicyFrom(const Json& object) {
   PolicyFacts facts;
+  facts.by_claims = TextAt(object, "kind") == "GPUCluster";
+  Json policy = facts.by_claims ? policy::PolicyOf(object, false) : object;
+  if (facts.by_claims) {
+    for (const char* part : {"kind", "metadata", "status"}) {
+      policy[part] = object.value(part, Json());
+    }
+  }
   facts.object = ObjectName(policy);
   facts.made_at = TextAt(policy, "metadata.creationTimestamp");
   facts.state = TextAt(policy, "status.state");

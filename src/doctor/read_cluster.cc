@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "doctor/claim_findings.h"
 #include "doctor/controller_facts.h"
 #include "doctor/log_reader.h"
 #include "doctor/node_stage.h"
@@ -53,6 +54,7 @@ class Reader {
     WorkloadReader& pods = workloads_;
     const std::vector<std::pair<const char*, std::function<Status()>>> steps = {
         {kNodesPart, [&] { return ReadNodes(); }},
+        {kSlicesPart, [&] { return ReadSlices(); }},
         {kPoliciesPart, [&] { return ReadPolicies(); }},
         {"NVIDIADrivers", [&] { return ReadDrivers(); }},
         {kDaemonSetsPart, [&] { return ReadDaemonSets(); }},
@@ -62,6 +64,7 @@ class Reader {
         {kEventsPart, [&] { return ReadWarnings(); }},
         {"the operator's pods", [&] { return ReadOperandPods(); }},
         {"pending pods", [&] { return pods.ReadPending(); }},
+        {"resource claims", [&] { return ReadClaims(); }},
         {"pods that an autoscaler adds nodes for", [&] { return pods.ReadScaleUps(); }},
         {"failed pods", [&] { return pods.ReadFailed(); }},
         {"refused pods", [&] { return pods.AddRefusals(); }},
@@ -86,13 +89,15 @@ class Reader {
     TRY(ReadPolicies());
     TRY(ReadDaemonSets());
     TRY(ReadNodes());
+    TRY(ReadSlices());
     return std::move(cluster_);
   }
 
  private:
-  // A GPUClusterPolicy alone counts too.
+  // A GPUClusterPolicy or a GPUCluster alone counts too.
   Status ReadPolicies() {
-    for (const kube::Kind& kind : {policy::kClusterPolicy, policy::kGpuClusterPolicy}) {
+    for (const kube::Kind& kind :
+         {policy::kClusterPolicy, policy::kGpuClusterPolicy, policy::kGpuCluster}) {
       if (cluster_.policies.empty()) {
         TRY(parts_.Take(kPoliciesPart, parts_.List(kind, {}, [this](const Json& policy) {
           cluster_.policies.push_back(PolicyFrom(policy));
@@ -134,6 +139,44 @@ class Reader {
     return parts_.Take(kNodesPart, parts_.List(kube::kinds::kNode, {}, [this](const Json& node) {
       cluster_.nodes.push_back(NodeFrom(node));
     }));
+  }
+
+  // What nodes offer to resource claims.
+  Status ReadSlices() {
+    if (!IsByClaims(cluster_)) {
+      return {};
+    }
+    std::map<std::string, long long> devices;
+    TRY(parts_.Take(kSlicesPart,
+                    parts_.List(kube::kinds::kResourceSlice,
+                                {.fields = format("spec.driver={}", names::kGpuDraDriver)},
+                                [&devices](const Json& slice) {
+                                  const Json& listed = ListAt(slice, "spec.devices");
+                                  if (!listed.empty()) {
+                                    devices[TextAt(slice, "spec.nodeName")] +=
+                                        static_cast<long long>(listed.size());
+                                  }
+                                })));
+    if (!IsUnread(cluster_, kSlicesPart)) {
+      cluster_.devices = std::move(devices);
+    }
+    return {};
+  }
+
+  // Only if a pod waits for one.
+  Status ReadClaims() {
+    if (!IsByClaims(cluster_) || cluster_.pending.empty()) {
+      return {};
+    }
+    return parts_.Take(
+        "resource claims", parts_.List(kube::kinds::kResourceClaim, {}, [this](const Json& claim) {
+          for (const Json& result : ListAt(claim, "status.allocation.devices.results")) {
+            cluster_.devices_allocated += TextAt(result, "driver") == names::kGpuDraDriver &&
+                                                  !BoolAt(result, "adminAccess", false)
+                                              ? 1
+                                              : 0;
+          }
+        }));
   }
 
   // Pods that a change of MIG layout waits for, on the nodes of such changes.

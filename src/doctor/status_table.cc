@@ -17,9 +17,13 @@ std::string LabelOr(const NodeFacts& node, const char* label, const char* fallba
   return value.empty() ? fallback : value;
 }
 
-// "8" or "7/8" of a resource; "-" for none.
-std::string Counts(const NodeFacts& node) {
+// "8" or "7/8" of a resource, and the devices for resource claims; "-" for none.
+std::string Counts(const ClusterFacts& cluster, const NodeFacts& node) {
   std::vector<std::string> parts;
+  if (cluster.devices.has_value()) {
+    const auto at = cluster.devices->find(node.name);
+    parts.push_back(format("devices={}", at == cluster.devices->end() ? 0 : at->second));
+  }
   for (const auto& [resource, capacity] : node.capacity) {
     const auto at = node.allocatable.find(resource);
     const long long allocatable = at == node.allocatable.end() ? 0 : at->second;
@@ -101,7 +105,7 @@ std::string StatusText(const ClusterFacts& cluster) {
       {"NODE", "STAGE", "ALLOCATABLE", "PRODUCT", "DRIVER", "CUDA"}};
   for (const NodeFacts& node : cluster.nodes) {
     if (HasGpu(node) || !node.capacity.empty()) {
-      nodes.push_back({node.name, StageName(node, staged.Of(node)), Counts(node),
+      nodes.push_back({node.name, StageName(node, staged.Of(node)), Counts(cluster, node),
                        LabelOr(node, names::kGpuProduct, "-"),
                        LabelOr(node, names::kCudaDriverVersionFull, "-"),
                        LabelOr(node, names::kCudaRuntimeVersionFull, "-")});

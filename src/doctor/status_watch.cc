@@ -193,6 +193,7 @@ class View {
         operands_(OperandFrom, bell_),
         policies_([](const Json& policy) { return std::optional(PolicyFrom(policy)); }, bell_),
         short_forms_([](const Json& policy) { return std::optional(PolicyFrom(policy)); }, bell_),
+        gpu_clusters_([](const Json& policy) { return std::optional(PolicyFrom(policy)); }, bell_),
         trouble_(bell_),
         watch_nodes_(client, kube::kinds::kNode, {}, nodes_, Options()),
         watch_operands_(client, kube::kinds::kDaemonSet,
@@ -200,12 +201,14 @@ class View {
                         OptionsWithout(operands_)),
         watch_policies_(client, policy::kClusterPolicy, {}, policies_, Options()),
         watch_short_forms_(client, policy::kGpuClusterPolicy, {}, short_forms_,
-                           OptionsWithout(short_forms_)) {}
+                           OptionsWithout(short_forms_)),
+        watch_gpu_clusters_(client, policy::kGpuCluster, {}, gpu_clusters_,
+                            OptionsWithout(gpu_clusters_)) {}
 
   // Blocks until a signal ends it.
   Status Run() {
-    for (kube::Watch* watch :
-         {&watch_nodes_, &watch_operands_, &watch_policies_, &watch_short_forms_}) {
+    for (kube::Watch* watch : {&watch_nodes_, &watch_operands_, &watch_policies_,
+                               &watch_short_forms_, &watch_gpu_clusters_}) {
       watch->Start();
     }
     const bool terminal = isatty(STDOUT_FILENO) == 1;
@@ -214,7 +217,8 @@ class View {
       if (std::optional<Error> fatal = trouble_.fatal()) {
         return std::unexpected(*std::move(fatal));
       }
-      if (!nodes_.whole() || !operands_.whole() || !policies_.whole() || !short_forms_.whole()) {
+      if (!nodes_.whole() || !operands_.whole() || !policies_.whole() || !short_forms_.whole() ||
+          !gpu_clusters_.whole()) {
         continue;
       }
       AskServer();
@@ -224,6 +228,9 @@ class View {
       cluster.policies = policies_.All();
       if (cluster.policies.empty()) {
         cluster.policies = short_forms_.All();
+      }
+      if (cluster.policies.empty()) {
+        cluster.policies = gpu_clusters_.All();
       }
       const std::string text = away_ + StatusText(cluster);
       if (terminal) {
@@ -330,12 +337,14 @@ class View {
   Kept<OperandFacts> operands_;
   Kept<PolicyFacts> policies_;
   Kept<PolicyFacts> short_forms_;
+  Kept<PolicyFacts> gpu_clusters_;
   Trouble trouble_;
   // The watches end before the facts do, and the terminal is restored before the watches end.
   kube::Watch watch_nodes_;
   kube::Watch watch_operands_;
   kube::Watch watch_policies_;
   kube::Watch watch_short_forms_;
+  kube::Watch watch_gpu_clusters_;
   std::optional<AlternateScreen> screen_;
 };
 

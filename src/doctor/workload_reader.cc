@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doctor/claim_findings.h"
 #include "doctor/controller_facts.h"
 #include "doctor/object_fields.h"
 #include "doctor/pod_facts.h"
@@ -44,7 +45,7 @@ Status WorkloadReader::ReadPending() {
   return parts_.Take("pending pods",
                      parts_.List(kube::kinds::kPod, waiting, [this](const Json& pod) {
                        PodFacts facts = PodFrom(pod);
-                       if (!facts.wants.empty()) {
+                       if (!facts.wants.empty() || (facts.claims && IsByClaims(cluster_))) {
                          cluster_.pending.push_back(std::move(facts));
                        }
                      }));

@@ -51,6 +51,15 @@ inline constexpr Kind kResourceClaim{"resource.k8s.io", "v1", "ResourceClaim", "
                                      true};
 inline constexpr Kind kResourceSlice{"resource.k8s.io", "v1", "ResourceSlice", "resourceslices",
                                      false};
+inline constexpr Kind kResourceClaim{"resource.k8s.io", "v1", "ResourceClaim", "resourceclaims",
+                                     true};
+inline constexpr Kind kDeviceClass{"resource.k8s.io", "v1", "DeviceClass", "deviceclasses", false};
+inline constexpr Kind kValidatingAdmissionPolicy{"admissionregistration.k8s.io", "v1",
+                                                 "ValidatingAdmissionPolicy",
+                                                 "validatingadmissionpolicies", false};
+inline constexpr Kind kValidatingAdmissionPolicyBinding{"admissionregistration.k8s.io", "v1",
+                                                        "ValidatingAdmissionPolicyBinding",
+                                                        "validatingadmissionpolicybindings", false};
 inline constexpr Kind kLease{"coordination.k8s.io", "v1", "Lease", "leases", true};
 }  // namespace kinds
 

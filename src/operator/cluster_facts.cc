@@ -25,6 +25,7 @@ namespace gantry::gpu_operator {
 namespace {
 
 constexpr std::string_view kMps = "mps-control-daemon";
+constexpr std::string_view kDraDeploy = "dra-driver";
 
 // Added to every DaemonSet pod by its controller. (not-ready and unreachable only as NoExecute: a
 // pod stays on such a node, and none is started there.)
@@ -186,7 +187,8 @@ std::string SystemTag(std::string_view id, std::string_view version) {
 }
 
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
-                       const std::function<std::string(const std::string& object)>& broken) {
+                       const std::function<std::string(const std::string& object)>& broken,
+                       const std::set<std::string>& with_devices) {
   ClusterFacts facts;
   std::set<std::string, std::less<>> rhcos;
   const auto describe = [&](const std::string& node, std::string_view word, const char* prefix) {
@@ -247,15 +249,19 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
       if (plugin && node->ready && !node->gpu_allocatable && !withdrawn) {
         facts.gpu_without_resource.push_back(name);
       }
+      if (operand == kDraDeploy && node->ready && !with_devices.contains(name)) {
+        facts.gpu_without_device.push_back(name);
+      }
     }
   }
   for (auto& [runtime, names] : facts.runtimes) {
     std::ranges::sort(names);
   }
   facts.rhcos.assign(rhcos.begin(), rhcos.end());
-  for (auto* list : {&facts.undescribed, &facts.gpus_gone, &facts.gpu_not_ready,
-                     &facts.gpu_without_resource, &facts.not_validated, &facts.vms_not_validated,
-                     &facts.mig_failed, &facts.mig_waits, &facts.untolerated}) {
+  for (auto* list :
+       {&facts.undescribed, &facts.gpus_gone, &facts.gpu_not_ready, &facts.gpu_without_resource,
+        &facts.gpu_without_device, &facts.not_validated, &facts.vms_not_validated,
+        &facts.mig_failed, &facts.mig_waits, &facts.untolerated}) {
     std::ranges::sort(*list);
   }
   return facts;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@ struct ClusterFacts {
   std::vector<std::string> gpu_not_ready;  // GPU nodes that are not Ready
   // Ready, device plugin wanted, and no GPU allocatable.
   std::vector<std::string> gpu_without_resource;
+  // Ready, DRA driver wanted, and no device in a ResourceSlice.
+  std::vector<std::string> gpu_without_device;
   std::vector<std::string> not_validated;  // Ready, validation failed: "node (reason: a sentence)"
   std::vector<std::string> mig_failed;     // Ready, not divided as asked: "node (layout: why)"
   std::vector<std::string> mig_waits;      // the same, while the change waits for holders
@@ -45,8 +48,10 @@ using NamedNodes = std::vector<std::pair<std::string, const NodeFacts*>>;
 
 // Tolerations are those of the operands (core/v1 Toleration). `broken` returns the message in the
 // NodeFeature object of that name (FeatureFacts::broken); empty: only the Node's labels are known.
+// `with_devices`: the nodes with devices in ResourceSlices.
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
-                       const std::function<std::string(const std::string& object)>& broken);
+                       const std::function<std::string(const std::string& object)>& broken,
+                       const std::set<std::string>& with_devices = {});
 
 // The runtime for operands that don't detect a node's: the one that they are configured for
 // already, as long as a node has it; else containerd if any node has it.

@@ -33,6 +33,18 @@ ClusterFacts FactsOf(const NamedNodes& nodes) {
   return Summarize(nodes, kDefault, [](const std::string&) { return ""; });
 }
 
+TEST(ClusterFacts, NodesWhoseDraDriverOffersNothingAreKnown) {
+  NodeFacts node = GpuNode();
+  node.labels += "nvidia.com/gpu.deploy.dra-driver=true\n";
+  NodeFacts away = node;
+  away.ready = false;
+  const NodeFacts other = GpuNode();
+  const ClusterFacts facts =
+      Summarize({{"a", &node}, {"b", &node}, {"away", &away}, {"other", &other}}, kDefault,
+                [](const std::string&) { return ""; }, {"b"});
+  EXPECT_THAT(facts.gpu_without_device, ElementsAre("a"));
+}
+
 TEST(ClusterFacts, Op1469_NodesThatHadGpusAreKnown) {
   NodeFacts gone;
   gone.labels = PackLabels({{"nvidia.com/gpu.present", "false"}});

@@ -196,6 +196,9 @@ VerdictInput VerdictInputOf(const ClusterInput& input, const ClusterDecision& de
   const Json& owner = input.owners.front();
   VerdictInput judged;
   judged.left_out = decision.left_out;
+  if (input.policy.dra_driver.enabled) {
+    judged.kind = TextAt(owner, "kind");
+  }
   judged.other_runtimes = OtherRuntimes(result.cluster, decision.runtime);
   judged.operands = decision.operands;
   judged.daemon_sets = &result.daemon_sets;

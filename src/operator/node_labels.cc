@@ -159,7 +159,8 @@ void ApplyDeployLabels(const NodeFacts& node, const LabelRules& rules, LabelEdit
     workload = known ? asked : rules.default_workload;
   }
   const std::string_view mig_manager = policy::OperandOf(policy::OperandId::kMigManager).deploy;
-  Words wanted = policy::DeployedFor(WorkloadNamed(workload, rules.sandbox_mode));
+  Words wanted = policy::DeployedFor(rules.claims ? policy::Workload::kClaims
+                                                  : WorkloadNamed(workload, rules.sandbox_mode));
   const bool mig = workload == "container" && IsMigCapable(editor.labels());
   if (!mig) {
     std::erase(wanted, mig_manager);
@@ -211,17 +212,19 @@ LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
     const policy::Operand& operand = policy::OperandOf(id);
     return policy::Wanted(operand, policy) && policy::HasImage(operand, policy);
   };
-  return {!foreign_nfd,
-          policy.sandbox,
-          policy.sandbox_mode,
-          policy.default_workload,
-          has(policy::OperandId::kMigManager) ? policy.mig_default : "",
-          upgrade::IsOn(policy),
-          {},
-          std::string(),
-          true,
-          has(policy::OperandId::kDriver) || has(policy::OperandId::kVgpuManager),
-          {}};
+  LabelRules rules = {!foreign_nfd,
+                      policy.sandbox,
+                      policy.sandbox_mode,
+                      policy.default_workload,
+                      has(policy::OperandId::kMigManager) ? policy.mig_default : "",
+                      upgrade::IsOn(policy),
+                      {},
+                      std::string(),
+                      true,
+                      has(policy::OperandId::kDriver) || has(policy::OperandId::kVgpuManager),
+                      {}};
+  rules.claims = policy.dra_driver.enabled;
+  return rules;
 }
 
 NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
@@ -268,7 +271,7 @@ const std::vector<std::string>& DeployLabels() {
     std::set<std::string> all;
     for (const policy::Workload workload :
          {policy::Workload::kContainer, policy::Workload::kPassthrough, policy::Workload::kKata,
-          policy::Workload::kVgpu}) {
+          policy::Workload::kVgpu, policy::Workload::kClaims}) {
       for (const std::string_view suffix : policy::DeployedFor(workload)) {
         all.insert(std::string(names::kDeployPrefix).append(suffix));
       }

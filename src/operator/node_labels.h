@@ -44,6 +44,8 @@ struct LabelRules {
   bool mig_states = true;
   // What happens to the holders of GPUs whose MIG layout is to change.
   policy::GpuHoldersSpec gpu_holders = {};
+  // GPUs by resource claims instead of a device plugin.
+  bool claims = false;
   bool operator==(const LabelRules&) const = default;
 };
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);

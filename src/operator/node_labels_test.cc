@@ -32,6 +32,23 @@ TEST(NodeLabels, AGpuNodeIsLabelledInOneRound) {
   EXPECT_THAT(labels, Not(Contains(Key("nvidia.com/gpu.deploy.vfio-manager"))));
 }
 
+TEST(NodeLabels, ByClaimsTheDraDriverComesInPlaceOfTheDevicePlugin) {
+  LabelledNode node;
+  node.Worker({{kPciLabel, "true"}});
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/gpu.deploy.device-plugin", "true")));
+  node.Set("nvidia.com/gpu.deploy.container-toolkit", "false");
+  node.rules.claims = true;
+  const Labels by_claims = node.Round();
+  EXPECT_THAT(by_claims, IsSupersetOf({Pair("nvidia.com/gpu.deploy.dra-driver", "true"),
+                                       Pair("nvidia.com/gpu.deploy.operator-validator", "true"),
+                                       Pair("nvidia.com/gpu.deploy.container-toolkit", "false")}));
+  EXPECT_THAT(by_claims, Not(Contains(Key("nvidia.com/gpu.deploy.device-plugin"))));
+  node.rules.claims = false;
+  const Labels by_plugin = node.Round();
+  EXPECT_THAT(by_plugin, Contains(Pair("nvidia.com/gpu.deploy.device-plugin", "true")));
+  EXPECT_THAT(by_plugin, Not(Contains(Key("nvidia.com/gpu.deploy.dra-driver"))));
+}
+
 TEST(NodeLabels, WhatOurValidatorSaidGoesWithIt) {
   LabelledNode node;
   node.Feature("n", {{kPciLabel, "true"}});
@@ -197,7 +214,7 @@ TEST(NodeLabels, Op1469_AGpuIsThereInWhateverFormItsLabelIs) {
     EXPECT_THAT(foreign.Round(), IsSupersetOf({Pair(names::kGpuPresent, "true"),
                                                Pair("nvidia.com/gpu.deploy.driver", "true")}))
         << fields;
-    LabelledNode fresh({{PciLabelOf(fields), "true"}});
+    LabelledNode fresh(Json::object({{PciLabelOf(fields), "true"}}));
     fresh.rules.from_features = false;
     EXPECT_THAT(fresh.Round(), Contains(Pair(names::kGpuPresent, "true"))) << fields;
   }
@@ -250,7 +267,7 @@ TEST(NodeLabels, Op1469_WithoutRawFeaturesAGpuStaysWhileItMayBeMeant) {
   EXPECT_THAT(node.Round(), Contains(Pair(names::kGpuPresent, "true"))) << "the kubelet offers it";
   node.node()["status"]["capacity"]["nvidia.com/gpu"] = "0";
   EXPECT_THAT(node.Round(), Contains(Pair(names::kGpuPresent, "false")));
-  LabelledNode fresh({{PciLabelOf("0302_1eb8"), "true"}});
+  LabelledNode fresh(Json::object({{PciLabelOf("0302_1eb8"), "true"}}));
   fresh.rules.from_features = false;
   EXPECT_THAT(fresh.Round(), Not(Contains(Key(names::kGpuPresent))));
 }

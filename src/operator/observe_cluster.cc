@@ -60,8 +60,12 @@ ClusterObservation ObserveCluster(View& view, const Applier& applier, const std:
                                   const std::vector<Json>& drivers) {
   ClusterObservation seen;
   seen.nodes = view.Nodes();
-  seen.cluster = Summarize(seen.named(), policy.tolerations,
-                           [&view](const std::string& object) { return view.BrokenOf(object); });
+  if (policy.dra_driver.enabled) {
+    seen.claims = view.LookAtClaims();
+  }
+  seen.cluster = Summarize(
+      seen.named(), policy.tolerations,
+      [&view](const std::string& object) { return view.BrokenOf(object); }, seen.claims.nodes);
   seen.foreign_features = view.ForeignFeatures();
   std::set<std::string> map_names = NamedConfigMaps(policy);
   map_names.merge(NamedConfigMaps(drivers));

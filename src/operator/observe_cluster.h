@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "operator/claim_facts.h"
 #include "operator/cluster_facts.h"
 #include "operator/driver_division.h"
 #include "operator/monitoring_kinds.h"
@@ -27,6 +28,7 @@ struct ClusterObservation {
   bool foreign_features = false;  // another node feature discovery's workers describe nodes
   OpenShift openshift;
   MonitoringKinds monitoring;
+  ClaimFacts claims;  // known if the policy has the DRA driver
   // ConfigMaps that the policy and NVIDIADrivers name: the keys of existing ones, and the missing
   // ones. In neither: not known yet.
   std::map<std::string, std::vector<std::string>> config_maps;

@@ -21,10 +21,18 @@ const std::vector<kube::Kind>& OwnedKinds() {
                                                  kube::kinds::kService,
                                                  kube::kinds::kRuntimeClass,
                                                  kube::kinds::kDaemonSet,
+                                                 kube::kinds::kDeviceClass,
+                                                 kube::kinds::kValidatingAdmissionPolicy,
+                                                 kube::kinds::kValidatingAdmissionPolicyBinding,
                                                  policy::kServiceMonitor,
                                                  policy::kPrometheusRule,
                                                  policy::kSecurityContextConstraints};
   return kKinds;
+}
+
+bool IsOfClaims(const kube::Kind& kind) {
+  return kind.group == kube::kinds::kDeviceClass.group ||
+         kind.group == kube::kinds::kValidatingAdmissionPolicy.group;
 }
 
 const kube::Kind& OwnedKind(std::string_view name) {

@@ -210,7 +210,7 @@ Json WithoutRestart(Json spec) {
 // Whether an owner is of a kind that requests objects.
 bool Asks(const Json& owner) {
   static constexpr std::array kKinds = {policy::kClusterPolicy, policy::kGpuClusterPolicy,
-                                        policy::kNvidiaDriver};
+                                        policy::kGpuCluster, policy::kNvidiaDriver};
   return std::ranges::any_of(kKinds, [&](const kube::Kind& kind) {
     return TextAt(owner, "kind") == kind.kind &&
            TextAt(owner, "apiVersion").starts_with(format("{}/", kind.group));

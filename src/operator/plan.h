@@ -24,7 +24,7 @@ bool SameIn(const std::string& key, const Json& desired, const Json& observed);
 // added, and the time of a `kubectl rollout restart`.
 Json Replacement(const Json& desired, const Json& observed);
 
-// Whether a policy or a NVIDIADriver is an owner of the object.
+// Whether a policy, a GPUCluster or a NVIDIADriver is an owner of the object.
 bool IsOwnedByPolicy(const Json& object);
 
 struct Plan {
@@ -56,8 +56,8 @@ std::vector<Double> TakeOutDoubles(std::vector<const Json*>& desired,
                                    std::set<Incomplete>& incomplete);
 
 // `observed` are the objects with Gantry's label. Those that a policy (ClusterPolicy,
-// GPUClusterPolicy) or a NVIDIADriver owns and that are not desired are removed, except objects of
-// the incomplete.
+// GPUClusterPolicy), a GPUCluster or a NVIDIADriver owns and that are not desired are removed,
+// except objects of the incomplete.
 Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>& observed,
               const std::set<Incomplete>& incomplete);
 

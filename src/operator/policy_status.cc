@@ -128,16 +128,6 @@ Json IgnoredStatus(std::string_view oldest, const StatusEdit& edit) {
                                    format("{} is older and the one that counts", oldest), edit)}};
 }
 
-Json GpuClusterStatus(std::string_view ns, const StatusEdit& edit) {
-  return {{"state", "notReady"},
-          {"namespace", ns},
-          {"conditions",
-           ReadyAndError(false, "NotSupported",
-                         "GPUs by dynamic resource allocation are not acted on; a ClusterPolicy "
-                         "gives them by the device plugin",
-                         edit)}};
-}
-
 Json ShortFormStatus(const Json& reconciled, std::string_view partly, const StatusEdit& edit) {
   Json status = {{"state", reconciled["state"]},
                  {"namespace", reconciled["namespace"]},

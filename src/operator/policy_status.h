@@ -16,12 +16,10 @@ struct StatusEdit {
   WallTime now;
 };
 
-// The status of a ClusterPolicy.
+// The status of a ClusterPolicy or GPUCluster.
 Json StatusOf(const Verdict& verdict, const VerdictInput& input, const StatusEdit& edit);
 // For a policy that is not the oldest of its kind ("ClusterPolicy first").
 Json IgnoredStatus(std::string_view oldest, const StatusEdit& edit);
-// For a GPUCluster: dynamic resource allocation is not supported. `ns`: the operator's namespace.
-Json GpuClusterStatus(std::string_view ns, const StatusEdit& edit);
 // For the GPUClusterPolicy that counts, from the status of what was reconciled with it; `partly`
 // lists its own fields without effect.
 Json ShortFormStatus(const Json& reconciled, std::string_view partly, const StatusEdit& edit);

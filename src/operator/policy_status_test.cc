@@ -113,12 +113,12 @@ TEST_F(PolicyStatusTest, OtherPoliciesAreToldWhy) {
   EXPECT_EQ(told["conditions"], invalid["conditions"]);
 }
 
-TEST(GpuClusterStatus, SaysThatNobodyActsOnIt) {
-  const Json status = GpuClusterStatus("ns", {Json(), 4, WallTime{}});
+TEST(BriefStatus, AGpuClusterSaysWhatItWaitsFor) {
+  const Json status = BriefStatus(JudgePrerequisite("too old"), "ns", {Json(), 4, WallTime{}});
   EXPECT_EQ(status["state"], "notReady");
-  EXPECT_EQ(status["namespace"], "ns");
   EXPECT_EQ(status["conditions"][0]["status"], "False");
-  EXPECT_EQ(status["conditions"][1]["reason"], "NotSupported");
+  EXPECT_EQ(status["conditions"][1]["reason"], "PrerequisiteNotMet");
+  EXPECT_EQ(status["conditions"][1]["message"], "too old");
   EXPECT_EQ(status["conditions"][1]["observedGeneration"], 4);
 }
 

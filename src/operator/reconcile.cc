@@ -3,11 +3,13 @@
 // What does the operator do after a change? It computes the entire desired state and compares it
 // with the view; it writes nothing if they are equal. The oldest ClusterPolicy counts, as in
 // NVIDIA's operator, and the oldest GPUClusterPolicy overrides it; the status of the others says
-// so.
+// so. A GPUCluster counts as the only one: beside a ClusterPolicy nothing changes, as with
+// NVIDIA's.
 
 #include "operator/reconcile.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -15,8 +17,10 @@
 #include "base/text.h"
 #include "operator/observe_cluster.h"
 #include "operator/pod_security.h"
+#include "policy/gpu_cluster.h"
 #include "policy/kinds.h"
 #include "policy/known_images.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -41,6 +45,10 @@ std::vector<Json> ByName(std::vector<Json> drivers) {
                     [](const Json& object) { return TextAt(object, "metadata.name"); });
   return drivers;
 }
+
+// An API server is upgraded at most a few times a year; one that did not answer should soon.
+constexpr std::chrono::seconds kAskOldServer(60);
+constexpr std::chrono::seconds kAskServer(5);
 
 std::set<std::string> UidsOf(const std::vector<Json>& objects) {
   std::set<std::string> uids;
@@ -76,7 +84,8 @@ kube::Outcome Reconciler::Reconcile() {
   const std::vector<Json> policies = ByAge(view_.Policies());
   const std::vector<Json> short_forms = ByAge(view_.ShortPolicies());
   const std::vector<Json> drivers = ByName(view_.Drivers());
-  const bool no_policy = policies.empty() && short_forms.empty();
+  const std::vector<Json> gpu_clusters = ByAge(view_.GpuClusters());
+  const bool no_policy = policies.empty() && short_forms.empty() && gpu_clusters.empty();
   {
     const std::lock_guard lock(mutex_);
     ++metrics_.reconciles;
@@ -90,15 +99,17 @@ kube::Outcome Reconciler::Reconcile() {
     drainer_.SetRule(std::nullopt);
   } else if (no_policy) {
     Note(ReconcilePolicy({}, {Json::object(), {}}, drivers).applied, first);
-  } else {
+  } else if (gpu_clusters.empty()) {
     Note(ReconcilePolicies(policies, short_forms, drivers), first);
+  } else if (policies.empty() && short_forms.empty()) {
+    Note(ReconcileGpuCluster(gpu_clusters.front(), drivers), first);
+  } else {
+    Note(RejectBoth(policies, short_forms, gpu_clusters.front()), first);
   }
   Note(WriteIgnored(policy::kClusterPolicy, policies), first);
   Note(WriteIgnored(policy::kGpuClusterPolicy, short_forms), first);
-  for (const Json& cluster : view_.GpuClusters()) {
-    Note(statuses_.Write(policy::kGpuCluster, cluster,
-                         GpuClusterStatus(settings_.ns, statuses_.EditOf(cluster))),
-         first);
+  for (const Json& gpu_cluster : view_.GpuClusters()) {
+    Note(ReleaseDeleted(gpu_cluster), first);
   }
   Note(AskForPods(), first);
   if (!first.has_value()) {
@@ -138,19 +149,77 @@ Status Reconciler::ReconcilePolicies(const std::vector<Json>& policies,
   return first;
 }
 
+Status Reconciler::ReconcileGpuCluster(const Json& gpu_cluster, const std::vector<Json>& drivers) {
+  Result result = ReconcilePolicy({gpu_cluster},
+                                  {policy::PolicyOf(gpu_cluster, !drivers.empty()), {}}, drivers);
+  Status first = std::move(result.applied);
+  Note(WriteStatus(policy::kGpuCluster, gpu_cluster, result.status), first);
+  return first;
+}
+
+// Nodes and objects stay as they are.
+Status Reconciler::RejectBoth(const std::vector<Json>& policies,
+                              const std::vector<Json>& short_forms, const Json& gpu_cluster) {
+  Status first;
+  const Json& policy = policies.empty() ? short_forms.front() : policies.front();
+  const auto named = [](const Json& object) {
+    return format("{} {}", TextAt(object, "kind"), TextAt(object, "metadata.name"));
+  };
+  const Result rejected = Reject(
+      policy, JudgeInvalid(format("{} exists; delete it or {}", named(gpu_cluster), named(policy))),
+      recorded_);
+  const std::array kinds = {std::pair(&policy::kClusterPolicy, &policies),
+                            std::pair(&policy::kGpuClusterPolicy, &short_forms)};
+  for (const auto& [kind, objects] : kinds) {
+    if (!objects->empty()) {
+      Note(WriteStatus(*kind, objects->front(), rejected.status), first);
+    }
+  }
+  const Result waits = Reject(
+      gpu_cluster,
+      JudgePrerequisite(format("{} exists; delete it or {}", named(policy), named(gpu_cluster))),
+      recorded_beside_);
+  Note(WriteStatus(policy::kGpuCluster, gpu_cluster, waits.status), first);
+  return first;
+}
+
+// NVIDIA's operator holds a GPUCluster until its own pods with claims have ended; here none has
+// any.
+Status Reconciler::ReleaseDeleted(const Json& gpu_cluster) {
+  Json finalizers = ListAt(gpu_cluster, "metadata.finalizers");
+  const auto held = std::ranges::find(finalizers, Json(names::kGpuClusterFinalizer));
+  if (At(gpu_cluster, "metadata.deletionTimestamp") == nullptr || held == finalizers.end()) {
+    return {};
+  }
+  finalizers.erase(held);
+  const auto released = client_.MergePatch(policy::kGpuCluster, kube::KeyOf(gpu_cluster),
+                                           {{"metadata", {{"finalizers", finalizers}}}});
+  return released.has_value() || released.error().kind == ErrorKind::kNotFound
+             ? Status()
+             : Status(std::unexpected(released.error()));
+}
+
 Reconciler::Result Reconciler::ReconcilePolicy(const std::vector<Json>& owners,
                                                const policy::LaidOver& asked,
                                                const std::vector<Json>& drivers) {
   const Json owner = owners.empty() ? Json() : owners.front();
   auto parsed = policy::Parse(asked.policy);
   if (!parsed.has_value()) {
-    return Reject(owner, parsed.error().message);
+    return Reject(owner, JudgeInvalid(parsed.error().message), recorded_);
   }
   const policy::ClusterPolicy policy =
       WithStartupTaint(*std::move(parsed), settings_.startup_taint);
   const bool drivers_on = DriversOff(owner, policy).empty();
   const ClusterObservation seen = ObserveCluster(view_, applier_, settings_.ns, policy,
                                                  drivers_on ? drivers : std::vector<Json>());
+  if (policy.dra_driver.enabled && seen.claims.served == Served::kUnknown) {
+    RequeueAfter(kAskServer);
+    return {statuses_.EditOf(owner).before, "", {}};  // as it is
+  }
+  if (policy.dra_driver.enabled && seen.claims.served == Served::kNo) {
+    RequeueAfter(kAskOldServer);
+    return Reject(owner, JudgePrerequisite(ClaimsNotServed(seen.claims.server)), recorded_);
+  }
   foreign_ =
       NextForeignNfd(foreign_, seen.cluster.foreign_nfd || seen.foreign_features, clock_.Now());
   const ClusterInput input{
@@ -172,13 +241,13 @@ Reconciler::Result Reconciler::ReconcilePolicy(const std::vector<Json>& owners,
   return result;
 }
 
-Reconciler::Result Reconciler::Reject(const Json& owner, const std::string& mistake) {
-  const Verdict verdict = JudgeInvalid(mistake);
+Reconciler::Result Reconciler::Reject(const Json& owner, const Verdict& verdict,
+                                      std::string& recorded) {
   {
     const std::lock_guard lock(mutex_);
     metrics_.Judged(false, clock_.Wall());
   }
-  statuses_.RecordEvent(owner, verdict, recorded_);
+  statuses_.RecordEvent(owner, verdict, recorded);
   return {BriefStatus(verdict, settings_.ns, statuses_.EditOf(owner)), verdict.partly, {}};
 }
 

@@ -26,8 +26,8 @@
 
 namespace gantry::gpu_operator {
 
-// Brings the cluster to the ClusterPolicy's desired state, except the nodes' labels: observes,
-// decides with the pure functions of this folder, and acts.
+// Brings the cluster to the desired state of the ClusterPolicy or GPUCluster, except the nodes'
+// labels: observes, decides with the pure functions of this folder, and acts.
 class Reconciler {
  public:
   Reconciler(kube::Client& client, View& view, kube::EventRecorder& events,
@@ -61,8 +61,15 @@ class Reconciler {
   // request as a ClusterPolicy. Without an owner only the NVIDIADrivers (`drivers`, by name) count.
   Result ReconcilePolicy(const std::vector<Json>& owners, const policy::LaidOver& asked,
                          const std::vector<Json>& drivers);
-  // For a policy that can't be read because of this mistake.
-  Result Reject(const Json& owner, const std::string& mistake);
+  // The GPUCluster that counts, and its status.
+  Status ReconcileGpuCluster(const Json& gpu_cluster, const std::vector<Json>& drivers);
+  // The statuses of a GPUCluster and a policy that exist both.
+  Status RejectBoth(const std::vector<Json>& policies, const std::vector<Json>& short_forms,
+                    const Json& gpu_cluster);
+  // Removes the finalizer of NVIDIA's operator from a GPUCluster that is being deleted.
+  Status ReleaseDeleted(const Json& gpu_cluster);
+  // For a policy of which nothing is made. `recorded` as in StatusWriter::RecordEvent.
+  Result Reject(const Json& owner, const Verdict& verdict, std::string& recorded);
   Applied Apply(const ClusterInput& input, const ClusterDecision& decision);
   // The first owner's status.
   Result Report(const ClusterInput& input, const ClusterDecision& decision, const Applied& applied);
@@ -98,6 +105,7 @@ class Reconciler {
   std::vector<std::string> outdated_;  // CRDs, as last logged
   // State and reason of the last event; for NVIDIADrivers by uid.
   std::string recorded_;
+  std::string recorded_beside_;  // of a GPUCluster beside a policy
   std::map<std::string, std::string> recorded_drivers_;
   // Until Reconcile has something to do again.
   std::optional<std::chrono::milliseconds> requeue_after_;

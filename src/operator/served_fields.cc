@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "operator/definitions.h"
-#include "policy/kinds.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -69,9 +68,7 @@ Result<std::vector<OwnDefinition>> OwnDefinitions(const Json& file) {
     if (own.kind.empty() || own.version.empty() || own.fields.empty()) {
       return Fail(ErrorKind::kInvalid, format("{}: kind, version and fields are missing", name));
     }
-    if (own.kind != policy::kGpuCluster.kind) {
-      all.push_back(std::move(own));
-    }
+    all.push_back(std::move(own));
   }
   return all;
 }

@@ -17,7 +17,7 @@ struct OwnDefinition {
   std::string version;              // the version that is read and written
   std::vector<std::string> fields;  // sorted: "spec.driver", "spec.driver.env[].name", "spec.mig.*"
 };
-// The CRDs of deploy/crd_schema/definition-fields.json, without kinds that Gantry does not use.
+// The CRDs of deploy/crd_schema/definition-fields.json.
 // kInvalid for another file.
 Result<std::vector<OwnDefinition>> OwnDefinitions(const Json& file);
 

@@ -33,8 +33,10 @@
 #include "operator/owned_kinds.h"
 #include "operator/pod_security.h"
 #include "operator/release.h"
+#include "operator/some_names.h"
 #include "operator/strip.h"
 #include "operator/strip_nodes.h"
+#include "policy/gpu_cluster.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
 #include "policy/operands.h"
@@ -81,6 +83,9 @@ class Uninstall {
   Status Run() {
     ReadPolicy();
     StopOperator();
+    if (context_.policy.dra_driver.enabled) {
+      NameClaims();
+    }
     TRY(DeletePolicies());
     TRY(DeleteOperands());
     TRY(CleanHosts());
@@ -98,8 +103,13 @@ class Uninstall {
     context_.ns = options_.ns;
     context_.release = options_.release;
     std::vector<Json> policies;
-    const auto listed = client_.List(policy::kClusterPolicy, {},
-                                     [&](Json item) { policies.push_back(std::move(item)); });
+    auto listed = client_.List(policy::kClusterPolicy, {},
+                               [&](Json item) { policies.push_back(std::move(item)); });
+    if (policies.empty()) {
+      listed = client_.List(policy::kGpuCluster, {}, [&](const Json& item) {
+        policies.push_back(policy::PolicyOf(item, false));
+      });
+    }
     auto parsed = policy::Parse(policies.empty() ? Json::object() : policies.front());
     if (!parsed.has_value()) {
       parsed = policy::Parse(Json::object());
@@ -129,10 +139,31 @@ class Uninstall {
     log::Info("{}", gone ? "the operator is stopped" : "the operator's pod did not end in time");
   }
 
+  // The kubelet ends a pod with a claim only with a DRA driver.
+  void NameClaims() {
+    std::vector<std::string> held;
+    const auto listed = client_.List(kube::kinds::kResourceClaim, {}, [&](const Json& claim) {
+      const Json& results = ListAt(claim, "status.allocation.devices.results");
+      if (std::ranges::any_of(results, [](const Json& result) {
+            return TextAt(result, "driver") == names::kGpuDraDriver;
+          })) {
+        held.push_back(kube::KeyOf(claim).Text());
+      }
+    });
+    if (!listed.has_value()) {
+      log::Warning("{}", listed.error().message);
+    } else if (!held.empty()) {
+      log::Warning(
+          "claims still have GPUs: {}; their pods run on, and those that end now stay in "
+          "Terminating until a DRA driver runs on their nodes again",
+          SomeNames(held));
+    }
+  }
+
   // Policies made by hand stay with their CRDs, as with NVIDIA's chart.
   Status DeletePolicies() {
-    for (const kube::Kind& kind :
-         {policy::kClusterPolicy, policy::kGpuClusterPolicy, policy::kNvidiaDriver}) {
+    for (const kube::Kind& kind : {policy::kClusterPolicy, policy::kGpuClusterPolicy,
+                                   policy::kGpuCluster, policy::kNvidiaDriver}) {
       TRY(DeleteAll(kind, {}, [this](const Json& policy) {
         return options_.all_policies || options_.definitions || IsOfChart(policy);
       }));

@@ -116,7 +116,7 @@ void JudgeNumbers(const DaemonSetFacts& sum, const std::string& name, const Pods
 std::string BelowRoot(const DesiredOperand& operand, const VerdictInput& input) {
   const OperandId id = operand.operand->id;
   const bool mounts = id == OperandId::kOperatorValidation || id == OperandId::kDcgmExporter ||
-                      id == OperandId::kMigManager;
+                      id == OperandId::kMigManager || id == OperandId::kDraDriver;
   return mounts && input.kubelet_root != names::kKubeletRoot
              ? format(
                    "; they need {}/pod-resources on the nodes: is hostPaths.kubeletRootDir the "
@@ -190,6 +190,12 @@ void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, Opera
     NotReady(state, "MigChangeWaits",
              format("wait to be divided as their label {} asks: {}", names::kMigConfig,
                     SomeNames(cluster.mig_waits)));
+  }
+  if (id == OperandId::kDraDriver && !cluster.gpu_without_device.empty()) {
+    NotReady(state, "NoDevicesOffered",
+             format("no ResourceSlice has a device of {}; kubectl describe node says which devices "
+                    "are left out and why, the log of the DRA driver there says more",
+                    SomeNames(cluster.gpu_without_device)));
   }
   if (id != OperandId::kDevicePlugin) {
     return;
@@ -373,15 +379,16 @@ Verdict Judge(const VerdictInput& input) {
     verdict.message = input.write_error;
   } else if (input.labelling) {
     verdict.reason = reasons::kOperandNotReady;
-    verdict.message = "ClusterPolicy is not ready, nodes are being labelled, the operands follow";
+    verdict.message =
+        format("{} is not ready, nodes are being labelled, the operands follow", input.kind);
   } else if (!waiting.empty()) {
     verdict.reason = reasons::kOperandNotReady;
-    verdict.message = format("ClusterPolicy is not ready, states not ready: [{}]; {}",
+    verdict.message = format("{} is not ready, states not ready: [{}]; {}", input.kind,
                              Join(waiting, " "), Join(reasons, "; "));
   } else if (input.drivers_unfinished) {
     verdict.reason = reasons::kOperandNotReady;
-    verdict.message =
-        "ClusterPolicy is not ready, drivers are being upgraded: " + input.driver_upgrades_summary;
+    verdict.message = format("{} is not ready, drivers are being upgraded: {}", input.kind,
+                             input.driver_upgrades_summary);
   } else if (cluster.described == 0) {
     verdict.reason = reasons::kNfdLabelsMissing;
     verdict.message =
@@ -401,7 +408,7 @@ Verdict Judge(const VerdictInput& input) {
     verdict.reason = cluster.gpu_nodes == 0 ? "NoGPUNodes" : "Reconciled";
     verdict.message = cluster.gpu_nodes == 0
                           ? "No GPU node found, watching for new nodes"
-                          : format("ClusterPolicy is ready: {} GPU nodes", cluster.gpu_nodes);
+                          : format("{} is ready: {} GPU nodes", input.kind, cluster.gpu_nodes);
     verdict.message += Away(cluster);
   }
   return verdict;
@@ -412,6 +419,14 @@ Verdict JudgeInvalid(std::string_view mistake) {
   verdict.state = "notReady";
   verdict.reason = "ReconcileFailed";
   verdict.message = verdict.partly = mistake;
+  return verdict;
+}
+
+Verdict JudgePrerequisite(std::string_view missing) {
+  Verdict verdict;
+  verdict.state = "notReady";
+  verdict.reason = "PrerequisiteNotMet";
+  verdict.message = missing;
   return verdict;
 }
 

@@ -29,6 +29,7 @@ struct VerdictInput {
   const std::vector<DesiredOperand>* operands = nullptr;
   const std::map<std::string, DaemonSetFacts>* daemon_sets = nullptr;  // by name
   const ClusterFacts* cluster = nullptr;
+  std::string kind = "ClusterPolicy";  // for messages; or GPUCluster
   std::vector<std::string> unsupported_fields;
   std::vector<std::string> overridden_fields;      // of the ClusterPolicy, by a GPUClusterPolicy
   std::vector<std::string> fields_in_vain;         // of a GPUClusterPolicy, beside NVIDIADrivers
@@ -76,6 +77,8 @@ Verdict Judge(const VerdictInput& input);
 
 // For a policy that can't be read because of this mistake.
 Verdict JudgeInvalid(std::string_view mistake);
+// For a GPUCluster that nothing is made of, because of what is missing or in its way.
+Verdict JudgePrerequisite(std::string_view missing);
 
 // The verdict for a NVIDIADriver's status: its state is ready, notReady or disabled; no operands.
 // `write_error`: why its objects could not be written; empty: they were, or wait for the nodes'

@@ -182,6 +182,18 @@ TEST_F(VerdictTest, AVgpuDeviceManagerWithoutATableIsInNobodysWay) {
   EXPECT_THAT(state.message, HasSubstr("config.name to a ConfigMap"));
 }
 
+TEST_F(VerdictTest, NotReadyWhileANodeOffersNoDevices) {
+  Use({{"draDriver", {{"enabled", true}}}, {"devicePlugin", {{"enabled", false}}}});
+  input_.kind = "GPUCluster";
+  cluster_.labelled["dra-driver"] = cluster_.expected["dra-driver"] = 2;
+  EXPECT_EQ(Now().state, "ready");
+  EXPECT_THAT(Now().message, HasSubstr("GPUCluster is ready: 2 GPU nodes"));
+  cluster_.gpu_without_device = {"a"};
+  EXPECT_EQ(Now().state, "notReady");
+  EXPECT_EQ(StateOf("state-dra-driver").reason, "NoDevicesOffered");
+  EXPECT_THAT(Now().message, HasSubstr("GPUCluster is not ready"));
+}
+
 TEST_F(VerdictTest, NotReadyWhileANodeOffersNoGpus) {
   cluster_.gpu_without_resource = {"a", "b", "c", "d", "e", "f"};
   ExpectNotReady("NoGPUsOffered", "a, b, c, d, e and 1 more");

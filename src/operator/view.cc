@@ -92,7 +92,7 @@ struct EntireKind {
 constexpr std::array kEntireKinds = std::to_array<EntireKind>({
     {policy::kClusterPolicy, true},
     {policy::kGpuClusterPolicy, true},
-    {policy::kGpuCluster, false},
+    {policy::kGpuCluster, true},
     {policy::kNvidiaDriver, true},
 });
 
@@ -147,7 +147,8 @@ View::View(kube::Client& client, std::string ns, MasterConfig config,
         AbsentIsEmpty()));
   }
   for (const kube::Kind& kind : OwnedKinds()) {
-    if (kind.group != names::kMonitoringGroup && kind.group != names::kSecurityGroup) {
+    if (kind.group != names::kMonitoringGroup && kind.group != names::kSecurityGroup &&
+        !IsOfClaims(kind)) {
       owned_.push_back(WatchOwned(kind));
     }
   }
@@ -256,6 +257,11 @@ std::map<ObjectKey, std::shared_ptr<const OwnedFacts>> View::Owned() const {
   for (const LateKind* late : LateKinds()) {
     if (late->told == Served::kYes) {
       add(*late->objects);
+    }
+  }
+  if (claim_caches_ != nullptr && claim_caches_->synced) {
+    for (const auto& owned : claim_caches_->owned) {
+      add(*owned);
     }
   }
   return all;
@@ -377,6 +383,46 @@ OpenShift View::LookAtOpenShift() {
   return openshift_;
 }
 
+ClaimFacts View::LookAtClaims() {
+  ClaimFacts facts;
+  if (claim_caches_ == nullptr) {
+    const kube::Kind& kind = kube::kinds::kResourceSlice;
+    const auto group = client_.GetPath(format("/apis/{}/{}", kind.group, kind.version));
+    if (!group.has_value() && group.error().kind == ErrorKind::kNotFound) {
+      facts.served = Served::kNo;
+      facts.server = TextAt(client_.GetPath("/version").value_or(Json()), "gitVersion");
+      return facts;
+    }
+    if (!group.has_value()) {
+      log::Warning("{}", group.error().message);
+      return facts;
+    }
+    claim_caches_ = std::make_unique<ClaimCaches>();
+    ClaimCaches& caches = *claim_caches_;
+    caches.slices = std::make_unique<WatchedKind<SliceFacts>>(
+        client_, kind, kube::Selection{.fields = format("spec.driver={}", names::kGpuDraDriver)},
+        ProjectSlice, Always(changes_.cluster), changes_.cluster);
+    caches.slices->watch.Start();
+    for (const kube::Kind& owned : OwnedKinds()) {
+      if (IsOfClaims(owned)) {
+        caches.owned.push_back(WatchOwned(owned));
+        caches.owned.back()->watch.Start();
+      }
+    }
+  }
+  ClaimCaches& caches = *claim_caches_;
+  caches.synced =
+      caches.slices->cache.synced() &&
+      std::ranges::all_of(caches.owned, [](const auto& owned) { return owned->cache.synced(); });
+  facts.served = caches.synced ? Served::kYes : Served::kUnknown;
+  caches.slices->cache.ForEach([&](const kube::Key&, const SliceFacts& slice) {
+    if (slice.devices) {
+      facts.nodes.insert(slice.node);
+    }
+  });
+  return facts;
+}
+
 MonitoringKinds View::LookAtMonitoring() {
   return {LookAt(service_monitors_), LookAt(prometheus_rules_)};
 }
@@ -423,8 +469,14 @@ View::OwnedCache& View::CacheOf(std::string_view kind) const {
       return *late->objects;
     }
   }
-  const auto found =
-      std::ranges::find_if(owned_, [&](const auto& owned) { return owned->kind.kind == kind; });
+  const auto is_it = [&](const auto& owned) { return owned->kind.kind == kind; };
+  if (claim_caches_ != nullptr) {
+    const auto& of_claims = claim_caches_->owned;
+    if (const auto found = std::ranges::find_if(of_claims, is_it); found != of_claims.end()) {
+      return **found;
+    }
+  }
+  const auto found = std::ranges::find_if(owned_, is_it);
   CHECK(found != owned_.end());
   return **found;
 }

@@ -14,6 +14,7 @@
 
 #include "kube/cache.h"
 #include "kube/client.h"
+#include "operator/claim_facts.h"
 #include "operator/daemon_set_facts.h"
 #include "operator/feature_watch.h"
 #include "operator/monitoring_kinds.h"
@@ -57,7 +58,7 @@ class View {
   [[nodiscard]] std::vector<Json> Policies() const;
   // Objects of gpu.nvidia.com/v1 GPUClusterPolicy.
   [[nodiscard]] std::vector<Json> ShortPolicies() const;
-  // Objects of nvidia.com/v1alpha1 GPUCluster, which the operator only reports as unsupported.
+  // Objects of nvidia.com/v1alpha1 GPUCluster.
   [[nodiscard]] std::vector<Json> GpuClusters() const;
   [[nodiscard]] std::vector<Json> Drivers() const;  // NVIDIADrivers
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> Nodes() const;
@@ -98,6 +99,11 @@ class View {
   // thread.
   MonitoringKinds LookAtMonitoring();
 
+  // Whether GPUs can be given out by resource claims, and which nodes offer some. The first call
+  // that finds resource.k8s.io/v1 served starts the watches of ResourceSlices and of Gantry's
+  // DeviceClasses and admission policies; until then it blocks for a request. As LookAtMonitoring.
+  ClaimFacts LookAtClaims();
+
   // Messages about CRDs in the cluster that are older than the image's. They are watched from the
   // first call on.
   std::vector<std::string> LookAtDefinitions();
@@ -137,6 +143,12 @@ class View {
     std::unique_ptr<TextCache> toolkit;
   };
   [[nodiscard]] OwnedCache& CacheOf(std::string_view kind) const;
+  // Started if GPUs are given out by resource claims.
+  struct ClaimCaches {
+    std::vector<std::unique_ptr<OwnedCache>> owned;
+    std::unique_ptr<WatchedKind<SliceFacts>> slices;
+    bool synced = false;  // all of them, when they were last looked at
+  };
 
   kube::Client& client_;
   const std::string ns_;
@@ -158,6 +170,7 @@ class View {
   LateKind constraints_;
   std::optional<OpenShiftCaches> openshift_caches_;
   OpenShift openshift_;  // as last known
+  std::unique_ptr<ClaimCaches> claim_caches_;
 };
 
 }  // namespace gantry::gpu_operator

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "policy/dra_gates.h"
 #include "policy/names.h"
 #include "policy/operand_section.h"
 #include "policy/operands.h"
@@ -121,6 +122,21 @@ void ReadCuda(const SpecSection& section, ClusterPolicy& policy) {
   section.Object("volume", policy.cuda_source.volume);
 }
 
+void ReadDraDriver(const SpecSection& section, ClusterPolicy& policy) {
+  const SpecSection plugin = section.In("gpus").In("kubeletPlugin");
+  plugin.Env(policy.dra_driver.env);
+  plugin.Object("resources", policy.dra_driver.resources);
+  Json gates;
+  section.Object("featureGates", gates);
+  const SpecSection gates_section = section.In("featureGates");
+  for (const auto& [gate, value] : gates.items()) {
+    if (DraGateNamed(gate) == DraGate::kUnknown) {
+      gates_section.Wrong(gate, "the DRA driver has no such feature gate");
+    }
+    gates_section.Bool(gate, policy.dra_gates[gate]);
+  }
+}
+
 // Additional fields of single operands.
 void ReadOperandOptions(const SpecSection& spec, ClusterPolicy& policy) {
   ReadMonitor(spec.In("operator").In("metrics"), policy.operator_monitor);
@@ -181,6 +197,7 @@ Result<ClusterPolicy> Parse(const Json& object) {
   ReadOperand(spec.In("gdrcopy"), policy.gdrcopy);
   ReadOperandOptions(spec, policy);
   ReadCuda(spec.In("cuda"), policy);
+  ReadDraDriver(spec.In("draDriver"), policy);
   ReadValidatorStages(spec.In("validator"), policy);
   if (policy.nri && !(policy.cdi && policy.toolkit.enabled)) {
     spec.In("cdi").Wrong("nriPluginEnabled", "needs cdi.enabled and toolkit.enabled");

@@ -155,7 +155,8 @@ struct ClusterPolicy {
   OperandSpec kata_device_plugin;
   OperandSpec kata_manager;
   OperandSpec cc_manager;
-  OperandSpec cuda;  // of a GPUClusterPolicy; its source is cuda_source
+  OperandSpec cuda;        // of a GPUClusterPolicy; its source is cuda_source
+  OperandSpec dra_driver;  // of a GPUCluster (gpu_cluster.h)
   // Containers of the driver's pod, with an image of their own.
   OperandSpec gds;
   OperandSpec gdrcopy;
@@ -177,6 +178,7 @@ struct ClusterPolicy {
   DriverManagerSpec vfio_driver_manager;     // vfioManager.driverManager
   std::string cc_default_mode;               // ccManager.defaultMode
   CudaSpec cuda_source;
+  std::map<std::string, bool> dra_gates;  // draDriver.featureGates
 
   // validator.<stage>.env
   EnvVars validator_driver_env;

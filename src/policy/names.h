@@ -195,6 +195,12 @@ inline constexpr char kInjectTrustedCa[] = "config.openshift.io/inject-trusted-c
 inline constexpr char kDrainSkip[] = "nvidia.com/gpu-driver-upgrade-drain.skip";
 // NVIDIA's driver for dynamic resource allocation, as named in claims.
 inline constexpr char kGpuDraDriver[] = "gpu.nvidia.com";
+// In its folder below the kubelet's plugins, unless a hook program is named.
+inline constexpr char kDraHookCopy[] = "nvidia-cdi-hook";
+// A claim's CDI document, before the claim's UID.
+inline constexpr char kDraClaimDocument[] = "k8s.gpu.nvidia.com-claim_";
+// On GPUClusters, by NVIDIA's operator.
+inline constexpr char kGpuClusterFinalizer[] = "gpucluster.nvidia.com/dra-resourceclaim";
 inline constexpr char kOperatorLease[] = "53822513.nvidia.com";
 inline constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
 inline constexpr char kManagedByGantry[] = "gpu-operator";

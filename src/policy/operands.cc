@@ -41,7 +41,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .daemon_set = "nvidia-driver-daemonset",
      .deploy = "driver",
      .runs = Runs::kTheirs,
-     .workloads = {.container = true},
+     .workloads = {.container = true, .claims = true},
      .constraints = {.account = "nvidia-driver", .host_pid = true}},
     {.id = OperandId::kContainerToolkit,
      .state = "state-container-toolkit",
@@ -60,7 +60,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .daemon_set = "nvidia-operator-validator",
      .deploy = "operator-validator",
      .runs = Runs::kOurs,
-     .workloads = {.container = true},
+     .workloads = {.container = true, .claims = true},
      .constraints = {.account = "nvidia-operator-validator", .host_pid = true}},
     {.id = OperandId::kDevicePlugin,
      .state = "state-device-plugin",
@@ -87,7 +87,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .daemon_set = "nvidia-dcgm",
      .deploy = "dcgm",
      .runs = Runs::kSpare,
-     .workloads = {.container = true},
+     .workloads = {.container = true, .claims = true},
      .constraints = {.account = "nvidia-dcgm", .host_network = true, .host_ports = true}},
     {.id = OperandId::kDcgmExporter,
      .state = "state-dcgm-exporter",
@@ -97,7 +97,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .daemon_set = "nvidia-dcgm-exporter",
      .deploy = "dcgm-exporter",
      .runs = Runs::kOurs,
-     .workloads = {.container = true},
+     .workloads = {.container = true, .claims = true},
      .constraints = {.account = "nvidia-dcgm-exporter", .host_ports = true}},
     {.id = OperandId::kGpuFeatureDiscovery,
      .state = "gpu-feature-discovery",
@@ -107,7 +107,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .daemon_set = "gpu-feature-discovery",
      .deploy = "gpu-feature-discovery",
      .runs = Runs::kOurs,
-     .workloads = {.container = true},
+     .workloads = {.container = true, .claims = true},
      .constraints = {.account = "nvidia-gpu-feature-discovery", .host_pid = true}},
     // Of the nodes for containers, only those with MIG capable GPUs get it (node_labels).
     {.id = OperandId::kMigManager,
@@ -118,7 +118,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .daemon_set = "nvidia-mig-manager",
      .deploy = "mig-manager",
      .runs = Runs::kOurs,
-     .workloads = {.container = true},
+     .workloads = {.container = true, .claims = true},
      .constraints = {.account = "nvidia-mig-manager", .host_pid = true, .host_ipc = true}},
     {.id = OperandId::kNodeStatusExporter,
      .state = "state-node-status-exporter",
@@ -229,6 +229,18 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .deploy = "device-plugin",
      .runs = Runs::kOurs,
      .constraints = {.account = "nvidia-cuda-toolkit"}},
+    // In place of the device plugin. Only a GPUCluster requests it.
+    {.id = OperandId::kDraDriver,
+     .state = "state-dra-driver",
+     .section = "draDriver",
+     .spec = &P::dra_driver,
+     .on = false,
+     .when = When::kSwitchedOn,
+     .daemon_set = "nvidia-dra-driver-kubelet-plugin",
+     .deploy = "dra-driver",
+     .runs = Runs::kOurs,
+     .workloads = {.claims = true},
+     .constraints = {.account = "nvidia-dra-driver-kubeletplugin"}},
 });
 
 // OperandOf finds them by index.
@@ -275,7 +287,7 @@ bool Wanted(const Operand& operand, const ClusterPolicy& policy) {
     case When::kSwitchedOn:
       return on;
     case When::kUnlessNri:
-      return !policy.nri;
+      return !policy.nri && !policy.dra_driver.enabled;
     case When::kUnlessDriverCrd:
       return on && !policy.driver_options.crd;
     case When::kSandbox:

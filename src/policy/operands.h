@@ -15,7 +15,7 @@ enum class When {
   kAlways,
   kNever,              // known by name, deprecated
   kSwitchedOn,         // its section's `enabled`
-  kUnlessNri,          // not if devices come by NRI
+  kUnlessNri,          // not if devices come by NRI, or by resource claims
   kUnlessDriverCrd,    // its section's `enabled`, and drivers do not come from NVIDIADrivers
   kSandbox,            // sandboxWorkloads.enabled
   kSandboxSwitchedOn,  // both
@@ -56,11 +56,12 @@ enum class OperandId {
   kKataManager,
   kCcManager,
   kCudaToolkit,
+  kDraDriver,
 };
 
 // The workload of a node's GPUs: nvidia.com/gpu.workload.config, and for GPU passthrough to virtual
-// machines sandboxWorkloads.mode.
-enum class Workload { kContainer, kPassthrough, kKata, kVgpu };
+// machines sandboxWorkloads.mode. kClaims: containers get GPUs by resource claims (a GPUCluster).
+enum class Workload { kContainer, kPassthrough, kKata, kVgpu, kClaims };
 
 // The workloads whose nodes get an operand (contract: gpu-operator's sets of deploy labels).
 struct Workloads {
@@ -68,6 +69,7 @@ struct Workloads {
   bool passthrough = false;
   bool kata = false;
   bool vgpu = false;
+  bool claims = false;
   [[nodiscard]] constexpr bool Have(Workload workload) const {
     switch (workload) {
       case Workload::kContainer:
@@ -78,6 +80,8 @@ struct Workloads {
         return kata;
       case Workload::kVgpu:
         return vgpu;
+      case Workload::kClaims:
+        return claims;
     }
     return false;
   }

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "policy/cluster_policy.h"
+#include "policy/dra_gates.h"
 #include "policy/operands.h"
 
 namespace gantry::policy {
@@ -18,6 +19,9 @@ namespace {
 constexpr std::array kNotActedOn = std::to_array<const char*>({
     "driver.livenessProbe.",  // unloading a slow driver does not help
     "driver.readinessProbe.",
+    "draDriver.computeDomains.",
+    // The driver serves no port; it ends if it can't work.
+    "draDriver.gpus.kubeletPlugin.healthcheck.",
 });
 
 // Only NVIDIA's MIG manager stops the clients in it.
@@ -55,6 +59,17 @@ std::vector<std::string> Requests(std::string_view path, const EnvVars& variable
   return fields;
 }
 
+// "draDriver.featureGates.DynamicMIG" for each that is true and not served.
+std::vector<std::string> DraGates(const ClusterPolicy& policy) {
+  std::vector<std::string> fields;
+  for (const auto& [gate, on] : policy.dra_gates) {
+    if (on && DraGateNamed(gate) == DraGate::kNotServed) {
+      fields.push_back(format("draDriver.featureGates.{}", gate));
+    }
+  }
+  return fields;
+}
+
 std::vector<std::string> RequestsOf(const Operand& operand, const ClusterPolicy& policy) {
   if (operand.id == OperandId::kMigManager && policy.mig_manager.image.image.empty()) {
     return Requests("migManager.env", policy.mig_manager.env, kMigRequests);
@@ -65,6 +80,9 @@ std::vector<std::string> RequestsOf(const Operand& operand, const ClusterPolicy&
   }
   if (operand.id == OperandId::kVfioManager && policy.vfio_manager.image.image.empty()) {
     return Requests("vfioManager.driverManager.env", policy.vfio_driver_manager.env, kVfioRequests);
+  }
+  if (operand.id == OperandId::kDraDriver) {
+    return DraGates(policy);
   }
   return {};
 }

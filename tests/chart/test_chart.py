@@ -132,6 +132,7 @@ def test_the_startup_taint_is_told_and_tolerated(helm):
     (["cdi.nriPluginEnabled=true", "cdi.enabled=false"], "cdi.enabled"),
     (["cdi.nriPluginEnabled=true", "toolkit.enabled=false"], "toolkit.enabled"),
     (["gpuCluster.deployCR=true"], "gpuCluster.deployCR"),
+    (["gpuCluster.deployCR=true", "clusterPolicy.deployCR=false"], "driver.nvidiaDriverCRD.enabled"),
     # As helm upgrade --reuse-values has them after NVIDIA's chart.
     (["operator.repository=nvcr.io/nvidia", "operator.image=gpu-operator"], "--reset-then-reuse-values"),
     (["networkPolicy.enabled=true"], "networkPolicy.enabled"),
@@ -142,6 +143,21 @@ def test_the_startup_taint_is_told_and_tolerated(helm):
 def test_what_cannot_be_is_refused_by_name(helm, values, named):
     done = render(helm, *values)
     assert done.returncode != 0 and named in done.stderr
+
+
+def test_a_gpu_cluster_in_place_of_the_policy(helm):
+    asked = ["gpuCluster.deployCR=true", "clusterPolicy.deployCR=false", "driver.enabled=false"]
+    made = objects(helm, *asked, "draDriver.featureGates.ContextualLogging=true", "draDriver.repository=mirror",
+                   "migManager.config.create=true", "migManager.config.name=mine", "migManager.config.data.a=b")
+    assert not [name for kind, name in made if kind == "ClusterPolicy"]
+    spec = made["GPUCluster", "gpu-cluster"]["spec"]
+    assert spec["draDriver"] == {"imagePullPolicy": "IfNotPresent", "featureGates": {"ContextualLogging": True},
+                                 "computeDomains": {"enabled": False}}
+    assert set(spec) == {"daemonsets", "dcgm", "dcgmExporter", "draDriver", "gfd", "hostPaths", "migManager"}
+    assert spec["hostPaths"]["kubeletRootDir"] == "/var/lib/kubelet" and "rootFS" not in spec["hostPaths"]
+    assert spec["migManager"]["config"] == {"name": "mine", "default": "all-disabled"}
+    theirs = objects(helm, *asked, "draDriver.version=v0.6.0")["GPUCluster", "gpu-cluster"]["spec"]["draDriver"]
+    assert (theirs["repository"], theirs["image"], theirs["version"]) == ("nvcr.io/nvidia", "dra-driver-nvidia-gpu", "v0.6.0")
 
 
 def test_node_feature_discoverys_configuration_reaches_the_operator(helm):

@@ -15,7 +15,7 @@ import findings  # noqa: E402
 # another, which is gone before this one is made.
 ORDER = ["test_change_over", "test_install", "test_gpu_pods", "test_metrics", "test_policy", "test_drift", "test_sharing", "test_mig", "test_health",
          "test_restarts", "test_kills", "test_doctor", "test_failures", "test_rights", "test_driver_upgrade", "test_late_node",
-         "test_gantry_upgrade", "test_node_away", "test_uninstall"]
+         "test_gantry_upgrade", "test_node_away", "test_uninstall", "test_claims"]
 PROFILE = beds.ROOT / "testbed" / "fakegpu" / "profiles" / "8xa100-80.yaml"
 
 

@@ -56,7 +56,7 @@ class ControlPlane:
     TOKEN = "administrator"
     TRUST = ssl._create_unverified_context()  # noqa: S323
 
-    def __init__(self, folder: pathlib.Path, controllers: str, *controller_flags: str):
+    def __init__(self, folder: pathlib.Path, controllers: str, *controller_flags: str, runtime_config: str = ""):
         self.folder = folder
         self.port = free_port()
         client, peer = free_port(), free_port()
@@ -83,6 +83,7 @@ class ControlPlane:
                     "--authorization-mode=RBAC", "--allow-privileged=true",
                     f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
                     "--service-account-issuer=https://test", "--disable-admission-plugins=ServiceAccount",
+                    f"--runtime-config={runtime_config}",
                     f"--audit-policy-file={folder}/policy.yaml", f"--audit-log-path={folder}/audit"])
         wait(self.is_ready, "kube-apiserver", 60)
         self.start([server_program("kube-controller-manager"), f"--kubeconfig={self.kubeconfig}",

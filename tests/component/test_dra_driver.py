@@ -4,22 +4,26 @@ is $GANTRY_BUILD (default build/release).
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
+import time
 
 import pytest
 
 from control_plane import ControlPlane, wait
-from test_device_plugin import machine
+from test_device_plugin import FAKEGPU, machine
 
 DRIVER = "gpu.nvidia.com"
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+BOOT_ID = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 CONFIG = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"}
 
 
@@ -39,7 +43,7 @@ class Node:
         self.root, self.log, self.cdi = folder / "root", folder / "log", folder / "cdi"
         self.log.touch()
         machine(self.root, build, profile)
-        for path in ("registry", "plugins", "device-plugins"):
+        for path in ("registry", "plugins", "device-plugins", "validations"):
             (folder / path).mkdir()
         plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name}})
         self.reg, self.sock = folder / f"registry/{DRIVER}-reg.sock", folder / f"plugins/{DRIVER}/dra.sock"
@@ -61,6 +65,7 @@ class Node:
              f"--kubelet-plugins-directory-path={self.folder}/plugins", f"--cdi-root={self.cdi}",
              f"--container-driver-root={self.root}", f"--host-root={self.root}",
              f"--pod-resources-socket={self.folder}/pods.sock",
+             f"--status-dir={self.folder}/validations",
              f"--device-plugin-directory={self.folder}/device-plugins", "--nvidia-cdi-hook-path=/usr/bin/nvidia-ctk"],
             env=os.environ | {"KUBECONFIG": str(self.plane.kubeconfig), "NODE_NAME": self.name} | environment)
 
@@ -74,6 +79,23 @@ class Node:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
                 process.wait()
+
+    def control(self, *words) -> None:
+        """A command to the fake machine."""
+        subprocess.run([sys.executable, FAKEGPU / "fakegpu.py", "control", "--root", self.root, *words], check=True)
+
+    def uuids(self) -> list[str]:
+        return [gpu["uuid"] for gpu in json.loads((self.root / "opt/fakegpu/machine.json").read_text())["gpus"]]
+
+    def owned(self, *uuids: str, exclusive: bool = False) -> int:
+        """Another program has these GPUs from now on; a descriptor of the file, or folder, that tells who still reads."""
+        path = self.folder / "validations/.gpu-owners.json"
+        earlier = os.open(path if path.exists() else path.parent, os.O_RDONLY)
+        text = {"version": "v1", "boot": BOOT_ID,
+                "gpus": {uuid: {"program": "mig-change", "reason": "the layout", "exclusive": exclusive} for uuid in uuids}}
+        path.with_suffix(".new").write_text(json.dumps(text))
+        path.with_suffix(".new").rename(path)
+        return earlier
 
     def slices(self) -> list[dict]:
         return self.plane.get(f"{SLICES}?fieldSelector=spec.nodeName={self.name}")["items"]
@@ -253,6 +275,83 @@ def test_gpus_of_a_device_plugin_are_left_out(node):
     (one.folder / "pods.json").write_text("[]")
     assert "error" not in one.prepare(uid, "held")
     assert one.devices() == GPUS[2:]
+
+
+def is_let_go(earlier: int) -> bool:
+    """Whether no reader acts on that file of owners any more."""
+    try:
+        fcntl.flock(earlier, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    fcntl.flock(earlier, fcntl.LOCK_UN)
+    return True
+
+
+def test_a_gpu_that_another_program_takes_leaves_the_slice_until_it_is_back(node):
+    one = node()
+    one.publishes(GPUS)
+    first = one.owned(one.uuids()[2])
+    wait(lambda: is_let_go(first), "the driver to let go")
+    assert one.devices() == GPUS[:2] + GPUS[3:]
+    taken = one.claim("taken", "gpu-2")
+    assert "device gpu-2 is not given out for now: mig-change: the layout" in one.prepare(taken, "taken")["error"]
+    second = one.owned()
+    wait(lambda: is_let_go(second), "the driver to take it back")
+    assert one.devices() == GPUS
+    assert "error" not in one.prepare(taken, "taken")
+    os.close(first)
+    os.close(second)
+
+
+def test_who_takes_a_gpu_waits_for_the_claims_of_it(plane, node):
+    """Also for one that is allocated and not prepared yet: its pod is on its way."""
+    one = node()
+    one.publishes(GPUS)
+    one.claim("waited-for", "gpu-2")
+    earlier = one.owned(one.uuids()[2], exclusive=True)
+    one.publishes(GPUS[:2] + GPUS[3:])
+    wait(lambda: "waits for GPUs that claims have: default/waited-for" in one.text(), "the claim to be named")
+    assert not is_let_go(earlier)
+    plane.call("DELETE", f"{CLAIMS}/waited-for")
+    wait(lambda: is_let_go(earlier), "the driver to let go")
+    os.close(earlier)
+
+
+def test_a_lost_gpu_alone_leaves_the_slice_at_once_and_comes_back(node):
+    """dra#904, dra#1455."""
+    one = node()
+    one.publishes(GPUS)
+    lost_at = time.monotonic()
+    one.control("lose", "4")
+    wait(lambda: one.devices() == GPUS[:4] + GPUS[5:], "the slice without it", 5)
+    assert time.monotonic() - lost_at < 2
+    assert "is out of service" in one.text()
+    one.control("recover", "4")
+    wait(lambda: one.devices() == GPUS, "the GPU's return", 60)
+
+
+def test_a_gpu_whose_device_node_comes_late_is_published(node):
+    one = node(start=False)
+    late = one.root / "dev/nvidia7"
+    number = late.stat().st_rdev
+    late.unlink()
+    one.start()
+    one.publishes(GPUS[:7])
+    os.mknod(late, 0o020666, number)
+    one.publishes(GPUS)
+
+
+def test_the_validators_file_says_where_the_driver_is(node):
+    one = node(start=False)
+    one.start(WAIT_FOR_VALIDATIONS="driver-ready")
+    wait(lambda: "waiting for driver-ready" in one.text(), "the driver to wait")
+    assert one.devices() is None
+    (one.folder / "validations/driver-ready").write_text(
+        f"NVIDIA_DRIVER_ROOT=/run/nvidia/driver\nDRIVER_ROOT_CTR_PATH={one.root}\nGANTRY_BOOT_ID={BOOT_ID}\n")
+    one.publishes(GPUS)
+    uid = one.claim("rooted", "gpu-0")
+    assert "error" not in one.prepare(uid, "rooted")
+    assert "/run/nvidia/driver" in one.document(uid).read_text()
 
 
 def test_without_the_kubelets_word_nothing_is_published(node):

@@ -295,20 +295,6 @@ def test_the_short_form_is_laid_over_the_policy(plane, operator):
     wait(lambda: plane.get(cuda) is None, "CUDA's DaemonSet is gone")
 
 
-def test_a_gpu_cluster_is_told_that_nobody_acts_on_it(plane, operator):
-    clusters = "/apis/nvidia.com/v1alpha1/gpuclusters"
-    asked = {"apiVersion": "nvidia.com/v1alpha1", "kind": "GPUCluster", "metadata": {"name": "gpu-cluster"},
-             "spec": {"draDriver": {"gpus": {"kubeletPlugin": {"healthcheck": {"enabled": True, "port": 51516}}}},
-                      "dcgmExporter": {"enabled": True}, "hostPaths": {"driverInstallDir": "/run/nvidia/driver"}}}
-    with pytest.raises(Refused, match="must be gpu-cluster"):
-        plane.call("POST", clusters, asked | {"metadata": {"name": "other"}})
-    plane.call("POST", clusters, asked)
-    told = wait(lambda: plane.get(f"{clusters}/gpu-cluster").get("status"), "its status")
-    error = next(c for c in told["conditions"] if c["type"] == "Error")
-    assert told["state"] == "notReady" and error["reason"] == "NotSupported" and "ClusterPolicy" in error["message"]
-    plane.call("DELETE", f"{clusters}/gpu-cluster")
-
-
 def test_a_missing_configmap_is_a_reason(plane, operator):
     def reason():
         return {o["name"]: o for o in status(plane)["operands"]}["state-device-plugin"].get("reason")

@@ -137,7 +137,7 @@ The values for the templates of the custom resources, in JSON: every section exi
 */}}
 {{- define "gantry.values" -}}
 {{- $values := .Values | toJson | fromJson -}}
-{{- range $path := list "cdi" "clusterPolicy" "daemonsets" "dcgmExporter" "devicePlugin.config" "driver.manager" "driver.nvidiaDriverCRD" "driver.upgradePolicy" "gdrcopy" "gds" "gfd" "gpuCluster" "migManager" "networkPolicy" "nfd" "nodeStatusExporter" "operator.logging" "sandboxDevicePlugin" "toolkit" "validator" "vfioManager" -}}
+{{- range $path := list "cdi" "clusterPolicy" "daemonsets" "dcgmExporter" "devicePlugin.config" "draDriver" "driver.manager" "driver.nvidiaDriverCRD" "driver.upgradePolicy" "gdrcopy" "gds" "gfd" "gpuCluster" "migManager" "networkPolicy" "nfd" "nodeStatusExporter" "operator.logging" "sandboxDevicePlugin" "toolkit" "validator" "vfioManager" -}}
   {{- $section := $values -}}
   {{- range $key := splitList "." $path -}}
     {{- if not (kindIs "map" (get $section $key)) -}}{{- $_ := set $section $key dict -}}{{- end -}}
@@ -192,7 +192,7 @@ The values for the templates of the custom resources, in JSON: every section exi
   {{- $section := get $values $name -}}
   {{- if kindIs "map" $section -}}
     {{- /* These are ours too. The name of our image asks for it, whatever runs; a mirror alone has no other. */}}
-    {{- $both := has $name (list "dcgmExporter" "migManager" "vfioManager" "sandboxDevicePlugin") -}}
+    {{- $both := has $name (list "dcgmExporter" "draDriver" "migManager" "vfioManager" "sandboxDevicePlugin") -}}
     {{- $ours := and $both (eq ($section.image | default "") $own.image) -}}
     {{- if not $ours -}}
       {{- include "gantry.keepImage" (dict "section" $section "live" (get $live $name) "always" true) -}}
@@ -312,7 +312,9 @@ difference.
 {{- define "gantry.notFollowed" -}}
 {{- $given := .Values | toJson | fromJson -}}
 {{- $names := "" -}}
-{{- range $path, $partly := (.Files.Get "known-values.json" | fromJson).partly -}}
+{{- $all := (.Files.Get "known-values.json" | fromJson).partly -}}
+{{- if dig "gpuCluster" "deployCR" false $given -}}{{- $_ := unset $all "draDriver" -}}{{- end -}}
+{{- range $path, $partly := $all -}}
   {{- $section := $given -}}
   {{- range $key := splitList "." $path -}}
     {{- $section = kindIs "map" $section | ternary (get (kindIs "map" $section | ternary $section dict) $key) dict -}}

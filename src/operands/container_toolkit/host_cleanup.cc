@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/hook_program.h"
 #include "gpu/owners.h"
 #include "host/child_call.h"
 #include "host/files.h"
@@ -163,7 +164,33 @@ Status GiveBackGpus(const std::string& root) {
                     format("give back the GPUs of virtual machines: {}", Trim(done.errors)));
 }
 
+// What the DRA driver keeps on the disk. Containers that have a claim's GPU start again with its
+// document, which calls a program there: both stay as long as there is one.
+Status RemoveDraDriver(const std::string& root, const std::string& kubelet_root) {
+  const std::string folder = JoinPath(kubelet_root, format("plugins/{}", names::kGpuDraDriver));
+  const std::string hook = JoinPath(folder, names::kDraHookCopy);
+  if (container::MakerOfHook(root, hook) != container::HookMaker::kGantry) {
+    return {};  // none, or NVIDIA's
+  }
+  TRY_ASSIGN(const std::string documents, ResolveInRoot(root, names::kCdiDir));
+  TRY_ASSIGN(const auto files, ListDirectory(documents));
+  const auto claims = std::ranges::count_if(
+      files, [](const std::string& name) { return name.starts_with(names::kDraClaimDocument); });
+  if (claims != 0) {
+    log::Warning(
+        "{} stays on the host: {} claims have GPUs; end their pods, with the DRA driver "
+        "installed again, and uninstall it",
+        folder, claims);
+    return {};
+  }
+  TRY_ASSIGN(const std::string here, ResolveInRoot(root, folder));
+  std::error_code failed;
+  std::filesystem::remove_all(here, failed);
+  return failed ? Status(FailErrno("remove " + here, failed.value())) : Status();
+}
+
 Status RemoveOperandFiles(const std::string& root) {
+  TRY(RemoveDraDriver(root, EnvironmentVariable("KUBELET_ROOT").value_or(names::kKubeletRoot)));
   TRY(RemoveMps(root));
   TRY(RemoveDriverFiles(root));
   TRY(RemoveExporterState(root));

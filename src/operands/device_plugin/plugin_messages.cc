@@ -8,6 +8,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "gpu/device_nodes.h"
+#include "gpu/health_news.h"
 #include "operands/device_plugin/cdi_file.h"
 #include "operands/device_plugin/plugin.h"
 
@@ -138,34 +139,14 @@ void Plugin::On(const gpu::Probed& probed) {
 void Plugin::OnHealth(const std::vector<gpu::HealthChange>& changes) {
   for (const auto& change : changes) {
     offer_changed_ = offer_changed_ || gpu::InService(change.from) != gpu::InService(change.to);
-    switch (change.to) {
-      case gpu::Health::kHealthy: {
-        const auto message =
-            format("{} is {} again after: {}", change.uuid, Name(change.to), change.reason);
-        log::Info("{}", message);
-        Report(false, reasons::kGpuHealthy, message);
-        // Its events must be registered again, and it may have other MIG devices.
-        look_at_ = RealClock().Now();
-        break;
-      }
-      case gpu::Health::kSuspect: {
-        const auto message = format("{} is suspect, and in service while it answers: {}",
-                                    change.uuid, change.reason);
-        log::Warning("{}", message);
-        Report(true, reasons::kGpuSuspect, message);
-        break;
-      }
-      case gpu::Health::kUnhealthy: {
-        const auto message = format("{} is out of service: {}", change.uuid, change.reason);
-        log::Error("{}", message);
-        if (gpu::InService(change.from)) {
-          Report(true, reasons::kGpuUnhealthy, message);
-        }
-        break;
-      }
-      case gpu::Health::kRecovering:
-        log::Info("{} responds again; it returns to service if its probes stay good", change.uuid);
-        break;
+    if (change.to == gpu::Health::kHealthy) {
+      // Its events must be registered again, and it may have other MIG devices.
+      look_at_ = RealClock().Now();
+    }
+    const gpu::HealthNews news = gpu::NewsOf(change);
+    gpu::Log(news);
+    if (news.event != nullptr) {
+      Report(news.level != gpu::HealthNews::Level::kInfo, *news.event, news.message);
     }
   }
 }

@@ -259,4 +259,19 @@ Status CheckHolders(const ClaimEntry& entry, const gpu::GpuSet& set, const Devic
   return {};
 }
 
+Status CheckOwners(const ClaimEntry& entry, const gpu::GpuSet& set, const Devices& devices,
+                   const gpu::Owners& owners) {
+  for (const PreparedDevice& prepared : entry.devices) {
+    const Device* device = devices.Find(prepared.device);
+    const auto owner =
+        device == nullptr ? owners.end() : owners.find(set.gpus[device->gpu_at].uuid);
+    if (owner != owners.end()) {
+      return Fail(ErrorKind::kUnavailable,
+                  format("device {} is not given out for now: {}: {}", prepared.device,
+                         owner->second.program, owner->second.reason));
+    }
+  }
+  return {};
+}
+
 }  // namespace gantry::dra_driver

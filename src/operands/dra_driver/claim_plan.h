@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "gpu/gpu_set.h"
+#include "gpu/owners.h"
 #include "gpu/pod_gpus.h"
 #include "kubelet/dra/dra.h"
 #include "operands/dra_driver/checkpoint.h"
@@ -31,5 +32,9 @@ Result<ClaimEntry> PlanClaim(const Json& claim, const kubelet::dra::Claim& asked
 // kConflict: a container has a reserved device from a device plugin. The message names its pod.
 Status CheckHolders(const ClaimEntry& entry, const gpu::GpuSet& set, const Devices& devices,
                     const gpu::Holders& holders);
+
+// kUnavailable: another program of the node has the GPU of a device for now. The message names it.
+Status CheckOwners(const ClaimEntry& entry, const gpu::GpuSet& set, const Devices& devices,
+                   const gpu::Owners& owners);
 
 }  // namespace gantry::dra_driver

@@ -123,6 +123,11 @@ Result<std::vector<std::string>> Claims::Restore(const std::vector<Json>& claims
   return failed;
 }
 
+void Claims::SetOwners(gpu::Owners owners) {
+  const std::lock_guard lock(mutex_);
+  owners_ = std::move(owners);
+}
+
 Status Claims::RemoveOrphans() {
   const std::lock_guard lock(mutex_);
   if (!loaded_) {
@@ -197,6 +202,7 @@ Result<std::vector<PreparedDevice>> Claims::TryPrepare(const Claim& claim) {
   TRY_ASSIGN(const ClaimEntry entry,
              PlanClaim(object, claim, options_.pool, gpus_->set, gpus_->devices, checkpoint_));
   TRY(CheckHolders(entry, gpus_->set, gpus_->devices, holders));
+  TRY(CheckOwners(entry, gpus_->set, gpus_->devices, owners_));
   ClaimEntry& kept = checkpoint_.claims[claim.uid];
   kept = entry;
   kept.completed = false;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "gpu/owners.h"
 #include "gpu/pod_gpus.h"
 #include "kubelet/dra/dra.h"
 #include "operands/dra_driver/checkpoint.h"
@@ -46,6 +47,9 @@ class Claims final : public kubelet::dra::ClaimHandler {
   // driver has other files. Returns what could not be written, a sentence each.
   std::vector<std::string> SetGpus(std::shared_ptr<const NodeGpus> gpus);
 
+  // The GPUs that other programs of the node have for now: no claim of one is prepared.
+  void SetOwners(gpu::Owners owners);
+
   // Removes the CDI documents of claims that are not in the checkpoint. Nothing while it is
   // damaged.
   Status RemoveOrphans();
@@ -74,6 +78,7 @@ class Claims final : public kubelet::dra::ClaimHandler {
   bool loaded_ = false;
   Checkpoint checkpoint_;
   std::shared_ptr<const NodeGpus> gpus_;
+  gpu::Owners owners_;
 };
 
 }  // namespace gantry::dra_driver

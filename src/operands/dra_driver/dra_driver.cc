@@ -14,8 +14,9 @@ namespace {
 
 Result<int> RunWithSignals(Flags flags) {
   host::Signals signals;
+  TRY_ASSIGN(auto status_files, host::StatusFiles::Open(flags.status_dir));
   TRY_ASSIGN(auto watcher, host::Watcher::Create());
-  Driver driver(std::move(flags), signals, std::move(watcher));
+  Driver driver(std::move(flags), signals, std::move(status_files), std::move(watcher));
   return driver.Run();
 }
 

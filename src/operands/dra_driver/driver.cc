@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "container/hook_program.h"
 #include "gpu/device_nodes.h"
+#include "gpu/health_news.h"
 #include "gpu/pod_list.h"
 #include "host/files.h"
 #include "host/status_files.h"
@@ -28,9 +29,6 @@
 
 namespace gantry::dra_driver {
 namespace {
-
-// Gantry's hook program in the driver's folder, under the name by which it knows what to do.
-constexpr char kHookCopy[] = "nvidia-cdi-hook";
 
 using kube::kinds::kResourceClaim;
 
@@ -73,13 +71,17 @@ bool IsDue(std::optional<SteadyTime>& at) {
 
 }  // namespace
 
-Driver::Driver(Flags flags, host::Signals& signals, host::Watcher watcher)
+Driver::Driver(Flags flags, host::Signals& signals, host::StatusFiles status_files,
+               host::Watcher watcher)
     : flags_(std::move(flags)),
       folder_(JoinPath(flags_.plugins, names::kGpuDraDriver)),
       signals_(signals),
+      status_files_(std::move(status_files)),
       watcher_(std::move(watcher)),
-      own_node_(
-          {.name = flags_.node_name, .component = kProgram, .kubeconfig = flags_.kubeconfig}) {}
+      own_node_({.name = flags_.node_name, .component = kProgram, .kubeconfig = flags_.kubeconfig}),
+      owners_reader_(flags_.status_dir) {
+  health_.SetPolicy(gpu::MakeXidPolicy({}, flags_.ignored_xids, ""));
+}
 
 // NVIDIA's driver takes this lock for each claim: beside this process it prepares none.
 Status Driver::LockFolder() {
@@ -105,14 +107,14 @@ Status Driver::CopyHook() const {
   }
   std::error_code error;
   const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
-  return host::CopyFileAtomic(own.parent_path() / "gantry-runtime", JoinPath(folder_, kHookCopy),
-                              0755);
+  return host::CopyFileAtomic(own.parent_path() / "gantry-runtime",
+                              JoinPath(folder_, names::kDraHookCopy), 0755);
 }
 
 // A document that names a program which does not exist would stop each container with a GPU.
 Result<container::HookProgram> Driver::FindHook() const {
   if (flags_.cdi_hook.empty()) {
-    return container::HookProgram{.path = JoinPath(folder_, kHookCopy), .ours = true};
+    return container::HookProgram{.path = JoinPath(folder_, names::kDraHookCopy), .ours = true};
   }
   const std::string root = gpu::HostRoot(flags_.host_root);
   const auto maker = container::MakerOfHook(root, flags_.cdi_hook);
@@ -134,6 +136,8 @@ Status Driver::Start() {
   TRY(LockFolder());
   TRY(CopyHook());
   TRY(watcher_.Add(flags_.device_plugins));
+  TRY(watcher_.Add(status_files_.directory()));
+  TRY(watcher_.Add(owners_reader_.path()));
   TRY_ASSIGN(auto config, kube::LoadConfig(flags_.kubeconfig));
   TRY_ASSIGN(client_, kube::Client::Create(std::move(config), {.component = kProgram,
                                                                .timeout = kRequestLimit,
@@ -146,7 +150,7 @@ Status Driver::Start() {
       .boot_id = boot_id,
       .get =
           [this](const kubelet::dra::Claim& claim) {
-            return client_->Get(kResourceClaim, {.ns = claim.ns, .name = claim.name});
+            return client_->Get(kube::kinds::kResourceClaim, {.ns = claim.ns, .name = claim.name});
           },
       .holders = [this](const gpu::GpuSet& set) -> Result<gpu::Holders> {
         TRY_ASSIGN(const auto pods, gpu::ListPods(flags_.pod_resources, kKubeletLimit));
@@ -175,22 +179,18 @@ Status Driver::Start() {
                                        names::kGpuDraDriver)},
       slices_);
   watch_->Start();
-  monitor_ = std::make_unique<gpu::Monitor>(gpu::Monitor::Options{
-      .driver_root = flags_.container_driver_root,
-      .host_root = gpu::HostRoot(flags_.host_root),
-      .tell = [this](gpu::Observation seen) {
-        std::visit([this](auto& one) { mailbox_.Post(std::move(one)); }, seen);
-      }});
-  const auto now = RealClock().Now();
-  look_at_ = now;
-  ask_at_ = now;
+  ask_at_ = RealClock().Now();
   return {};
 }
 
 Result<int> Driver::Run() {
   TRY(Start());
   while (!exit_.has_value()) {
-    LookIfDue();
+    TakeOwners();
+    if (DriverIsReady()) {
+      LookIfDue();
+      ProbeIfDue();
+    }
     if (!retry_at_.has_value() || IsDue(retry_at_)) {
       if (const Status done = CatchUp(); done.has_value()) {
         failures_ = 0;
@@ -202,6 +202,7 @@ Result<int> Driver::Run() {
         retry_at_ = RealClock().Now() + kBackoff.Delay(failures_, kube::Random());
       }
     }
+    TellOwners();
     Wait();
   }
   return *exit_;
@@ -211,8 +212,13 @@ void Driver::Wait() {
   std::optional<SteadyTime> deadline;
   // What CatchUp does not get to yet must not wake it.
   const bool asks = gpus_ != nullptr && slices_.synced() && !retry_at_.has_value();
-  for (const auto& at :
-       {look_at_, retry_at_, asks ? ask_at_ : std::nullopt, monitor_->overdue_at()}) {
+  const bool probes = gpus_ != nullptr && monitor_ != nullptr;
+  // What is overdue for an owner waits for a message.
+  const bool tells = tell_at_.has_value() && *tell_at_ > RealClock().Now();
+  for (const auto& at : {probes ? health_.NextProbe(probed_) : std::nullopt,
+                         monitor_ != nullptr ? look_at_ : std::nullopt, retry_at_,
+                         asks ? ask_at_ : std::nullopt, tells ? tell_at_ : std::nullopt,
+                         monitor_ != nullptr ? monitor_->overdue_at() : std::nullopt}) {
     if (at.has_value()) {
       Soonest(deadline, *at);
     }
@@ -225,17 +231,67 @@ void Driver::Wait() {
   }
   if (ready[1]) {
     for (const std::string& path : watcher_.Take()) {
-      if (path == flags_.device_plugins) {
-        Soonest(ask_at_, RealClock().Now() + kPluginSettle);
-      } else {
-        look_at_ = RealClock().Now() + kSettle;
-      }
+      OnPath(path);
     }
   }
   if (ready[2]) {
     TakeMessages();
   }
-  monitor_->CheckOverdue();
+  if (monitor_ != nullptr) {
+    monitor_->CheckOverdue();
+  }
+}
+
+void Driver::OnPath(const std::string& path) {
+  status_changed_ = status_changed_ || path == status_files_.directory();
+  owners_changed_ = owners_changed_ || path == owners_reader_.path();
+  if (path == flags_.device_plugins) {
+    Soonest(ask_at_, RealClock().Now() + kPluginSettle);
+  }
+  const std::string dev = JoinPath(dev_root_here_, "dev");
+  if (path == gpu::CapabilityNodes(dev_root_here_) ||
+      (path == dev && gpu::HasNewNode(gpu::GpuNodes(dev), gpu_nodes_))) {
+    look_at_ = RealClock().Now() + kSettle;
+  }
+}
+
+bool Driver::DriverIsReady() {
+  if (!std::exchange(status_changed_, false)) {
+    return monitor_ != nullptr;
+  }
+  const std::vector<std::string> missing = flags_.Missing(status_files_);
+  if (!missing.empty()) {
+    if (monitor_ == nullptr) {
+      log::Info("waiting for {}", Join(missing, ", "));
+    }
+    driver_was_gone_ = true;
+    return monitor_ != nullptr;
+  }
+  host::StatusValues now = {{"NVIDIA_DRIVER_ROOT", flags_.driver_root},
+                            {"DRIVER_ROOT_CTR_PATH", flags_.container_driver_root}};
+  if (flags_.WaitsFor(names::kDriverReady)) {
+    now = status_files_.Read(names::kDriverReady).value_or(now);
+  }
+  if (monitor_ != nullptr && driver_ready_ == now && !driver_was_gone_) {
+    return true;
+  }
+  if (monitor_ != nullptr) {
+    log::Info("the driver has changed");
+  }
+  driver_was_gone_ = false;
+  driver_root_ = now["NVIDIA_DRIVER_ROOT"];
+  driver_root_here_ = now["DRIVER_ROOT_CTR_PATH"];
+  driver_ready_ = std::move(now);
+  // Another driver, or the same one reloaded: the open library belongs to the old one.
+  monitor_ = std::make_unique<gpu::Monitor>(gpu::Monitor::Options{
+      .driver_root = driver_root_here_,
+      .host_root = gpu::HostRoot(flags_.host_root),
+      .tell = [this](gpu::Observation seen) {
+        std::visit([this](auto& one) { mailbox_.Post(std::move(one)); }, seen);
+      }});
+  driver_closes_ = false;
+  look_at_ = RealClock().Now();
+  return true;
 }
 
 void Driver::TakeMessages() {
@@ -245,36 +301,63 @@ void Driver::TakeMessages() {
 }
 
 void Driver::LookIfDue() {
+  if (gpu::AnyExclusive(owners_)) {
+    look_at_.reset();  // after that
+    return;
+  }
   if (!IsDue(look_at_)) {
     return;
   }
   // A driver container's root may come late.
-  std::string dev_root = gpu::DevRootHere(flags_.container_driver_root);
+  std::string dev_root = gpu::DevRootHere(driver_root_here_);
+  const std::string dev = JoinPath(dev_root, "dev");
+  gpu_nodes_ = gpu::GpuNodes(dev);
   if (dev_root != dev_root_here_) {
     dev_root_here_ = std::move(dev_root);
-    if (auto watched =
-            watcher_.Add(gpu::CapabilityNodes(dev_root_here_), host::Watcher::For::kExistence);
-        !watched.has_value()) {
-      log::Warning("{}", watched.error().message);
+    // A GPU's node may come later than the driver; MIG devices are made and removed with theirs.
+    for (const std::string& folder : {dev, gpu::CapabilityNodes(dev_root_here_)}) {
+      if (auto watched = watcher_.Add(folder, host::Watcher::For::kExistence);
+          !watched.has_value()) {
+        log::Warning("{}", watched.error().message);
+      }
     }
   }
   if (dev_root_here_ != "/") {
-    if (auto made = gpu::MirrorDeviceNodes(JoinPath(dev_root_here_, "dev"), "/dev");
-        !made.has_value()) {
+    if (auto made = gpu::MirrorDeviceNodes(dev, "/dev"); !made.has_value()) {
       log::Warning("{}", made.error().message);
     }
   }
-  monitor_->Look();
+  const uint64_t look = monitor_->Look();
+  if (!returning_.empty() || awaited_look_.has_value()) {
+    awaited_look_ = look;
+  }
+}
+
+void Driver::ProbeIfDue() {
+  const auto now = RealClock().Now();
+  const auto next = health_.NextProbe(probed_);
+  if (gpus_ == nullptr || !next.has_value() || now < *next) {
+    return;
+  }
+  probed_ = now;
+  if (gpu::AnyExclusive(owners_)) {
+    return;
+  }
+  std::vector<std::string> uuids;
+  for (const gpu::Gpu& gpu : gpus_->set.gpus) {
+    uuids.push_back(gpu.uuid);
+  }
+  monitor_->Probe(std::move(uuids));
 }
 
 Result<container::CdiInput> Driver::DriverPlace() const {
   container::CdiInput input;
   TRY_ASSIGN(input.hook, FindHook());
-  const bool own_dev = dev_root_here_ == flags_.container_driver_root;
-  input.driver.root = flags_.container_driver_root;
-  input.driver.host_root = flags_.driver_root;
+  const bool own_dev = dev_root_here_ == driver_root_here_;
+  input.driver.root = driver_root_here_;
+  input.driver.host_root = driver_root_;
   input.driver.dev_root = dev_root_here_;
-  input.driver.host_dev_root = own_dev ? flags_.driver_root : "/";
+  input.driver.host_dev_root = own_dev ? driver_root_ : "/";
   input.driver.sys_root = gpu::HostRoot(flags_.host_root);
   input.driver.run_root = input.driver.sys_root;
   return input;
@@ -286,6 +369,11 @@ Result<NodeGpus> Driver::Complete(const gpu::GpuSet& set) const {
 }
 
 void Driver::On(const gpu::GpusFound& found) {
+  if (awaited_look_.has_value() && found.look >= *awaited_look_) {
+    awaited_look_.reset();
+    returning_.clear();
+    claims_->SetOwners(Withheld());
+  }
   if (!found.set.failed.empty()) {
     look_at_ = RealClock().Now() + kLookAgain;
   }
@@ -299,6 +387,10 @@ void Driver::On(const gpu::GpusFound& found) {
     log::Info("{} GPUs, {} devices, driver {}", found.set.gpus.size(), node->devices.devices.size(),
               found.set.driver_version);
   }
+  if (gpus_ == nullptr) {
+    probed_ = RealClock().Now();
+  }
+  health_.Track(node->set.gpus);
   gpus_ = std::make_shared<const NodeGpus>(*std::move(node));
   for (const std::string& sentence : claims_->SetGpus(gpus_)) {
     log::Warning("{}", sentence);
@@ -316,6 +408,40 @@ void Driver::On(const gpu::GpusChanged& /*changed*/) { look_at_ = RealClock().No
 
 void Driver::On(const gpu::WaitFailed& /*failed*/) {
   Soonest(look_at_, RealClock().Now() + kLookAgain);
+  // Each GPU is probed at once to find which one it is.
+  probed_ = SteadyTime{};
+}
+
+void Driver::On(const gpu::XidEvent& event) {
+  log::Warning("XID {} on {}", event.xid,
+               event.gpu_uuid.empty() ? "a GPU that is not known" : event.gpu_uuid);
+  const auto changes = health_.OnXid(event, RealClock().Now());
+  if (!changes.empty()) {
+    probed_ = SteadyTime{};
+  }
+  OnHealth(changes);
+}
+
+void Driver::On(const gpu::Probed& probed) {
+  for (const auto& answer : probed.answers) {
+    OnHealth(health_.OnProbe(answer.uuid, answer.status, RealClock().Now()));
+  }
+}
+
+void Driver::OnHealth(const std::vector<gpu::HealthChange>& changes) {
+  for (const gpu::HealthChange& change : changes) {
+    if (change.to == gpu::Health::kHealthy) {
+      // Its events must be registered again, and it may have other MIG devices.
+      look_at_ = RealClock().Now();
+    }
+    const gpu::HealthNews news = gpu::NewsOf(change);
+    gpu::Log(news);
+    if (news.event != nullptr && news.level == gpu::HealthNews::Level::kInfo) {
+      own_node_.Normal(news.event->code, news.message);
+    } else if (news.event != nullptr) {
+      own_node_.Warning(news.event->code, news.message);
+    }
+  }
 }
 
 void Driver::On(const SlicesChanged& /*changed*/) {
@@ -378,7 +504,8 @@ Status Driver::RestoreClaims() {
     return {};
   }
   std::vector<Json> claims;
-  TRY(client_->List(kResourceClaim, {}, [&](Json claim) { claims.push_back(std::move(claim)); }));
+  TRY(client_->List(kube::kinds::kResourceClaim, {},
+                    [&](Json claim) { claims.push_back(std::move(claim)); }));
   TRY_ASSIGN(const auto failed, claims_->Restore(claims));
   for (const std::string& sentence : failed) {
     log::Warning("not restored: {}", sentence);
@@ -397,7 +524,8 @@ Status Driver::EndStaleClaims() {
     if (claim.name.empty()) {
       continue;
     }
-    const auto found = client_->Get(kResourceClaim, {.ns = claim.ns, .name = claim.name});
+    const auto found =
+        client_->Get(kube::kinds::kResourceClaim, {.ns = claim.ns, .name = claim.name});
     if (!found.has_value() && found.error().kind != ErrorKind::kNotFound) {
       return std::unexpected(found.error());
     }
@@ -413,11 +541,20 @@ Status Driver::EndStaleClaims() {
 Status Driver::Publish() {
   std::vector<Device> devices;
   std::vector<std::string> left_out = gpus_->devices.left_out;
+  const gpu::Owners withheld = Withheld();
+  const std::set<std::string> unhealthy = health_.out_of_service();
   for (const Device& device : gpus_->devices.devices) {
     const std::string& uuid = gpus_->set.gpus[device.gpu_at].uuid;
-    if (plugin_gpus_.Has(uuid)) {
+    if (const auto owner = withheld.find(uuid); owner != withheld.end() || !owners_known_) {
+      left_out.push_back(owner == withheld.end()
+                             ? format("device {}: another program may have its GPU", device.name)
+                             : format("device {}: {}: {}", device.name, owner->second.program,
+                                      owner->second.reason));
+    } else if (plugin_gpus_.Has(uuid)) {
       left_out.push_back(
           format("device {}: a device plugin of this node gives out its GPU", device.name));
+    } else if (unhealthy.contains(uuid) || unhealthy.contains(device.uuid)) {
+      left_out.push_back(format("device {}: it is out of service", device.name));
     } else {
       devices.push_back(device);
     }

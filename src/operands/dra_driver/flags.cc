@@ -1,43 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which flags and variables does the driver have? Flags, aliases, variables and feature gates are
-// those of NVIDIA's gpu-kubelet-plugin (v0.5), and --pod-resources-socket and
-// --device-plugin-directory. A gate that would need what this version does not serve is refused:
-// claims would wait for it.
+// those of NVIDIA's gpu-kubelet-plugin (v0.5), and --pod-resources-socket,
+// --device-plugin-directory and --wait-for-validations. A gate that would need what this version
+// does not serve is refused: claims would wait for it.
 #include "operands/dra_driver/flags.h"
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "agent/flags.h"
 #include "base/text.h"
 #include "kubelet/folders.h"
+#include "policy/dra_gates.h"
 
 namespace gantry::dra_driver {
-namespace {
-
-constexpr std::array<std::string_view, 11> kNotServed = {"TimeSlicingSettings",
-                                                         "MPSSupport",
-                                                         "ConsumableShares",
-                                                         "NVMLDeviceHealthCheck",
-                                                         "DynamicMIG",
-                                                         "PassthroughSupport",
-                                                         "DeviceMetadata",
-                                                         "AllAlpha",
-                                                         "FabricManagerPartitioning",
-                                                         "AllBeta",
-                                                         "DRAListTypeAttributes"};
-// Those of ComputeDomains are another program's.
-constexpr std::array<std::string_view, 5> kWithoutEffect = {
-    "HostManagedIMEXDaemon", "IMEXDaemonsWithDNSNames", "CrashOnNVLinkFabricErrors",
-    "ComputeDomainCliques", "ContextualLogging"};
-
-template <size_t kSize>
-bool Has(const std::array<std::string_view, kSize>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-}  // namespace
 
 Status CheckFeatureGates(const std::string& gates) {
   for (const std::string& gate : Split(gates, ',')) {
@@ -46,13 +21,14 @@ Status CheckFeatureGates(const std::string& gates) {
     const auto value = equals == std::string::npos
                            ? Fail(ErrorKind::kInvalid, "no value")
                            : ParseBool(Trim(std::string_view(gate).substr(equals + 1)));
-    if (!Has(kNotServed, name) && !Has(kWithoutEffect, name)) {
+    const policy::DraGate gate_is = policy::DraGateNamed(name);
+    if (gate_is == policy::DraGate::kUnknown) {
       return Fail(ErrorKind::kInvalid, format("feature-gates: unknown gate {}", name));
     }
     if (!value.has_value()) {
       return Fail(ErrorKind::kInvalid, format("feature-gates: {} must be true or false", name));
     }
-    if (*value && Has(kNotServed, name)) {
+    if (*value && gate_is == policy::DraGate::kNotServed) {
       return Fail(
           ErrorKind::kUnsupported,
           format("feature-gates: {} is not supported; remove it or set {}=false", name, name));
@@ -95,13 +71,15 @@ Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
   set.Value("--feature-gates", flags.feature_gates, {"FEATURE_GATES"}, "A=true,B=false");
   set.Value("--healthcheck-port", flags.healthcheck_port, {"HEALTHCHECK_PORT"}, "must be -1");
   set.Value("--http-endpoint", flags.http_endpoint, {"HTTP_ENDPOINT"}, "must be empty");
+  agent::AddStatusFlags(set, flags);
   set.Unused("--namespace", {"NAMESPACE"});
   set.Unused("--image-name", {"IMAGE_NAME"});
   set.Unused("--image-pull-secrets", {"IMAGE_PULL_SECRETS"});
   set.Unused("--image-pull-policy", {"IMAGE_PULL_POLICY"});
   set.Unused("--service-account-name", {"SERVICE_ACCOUNT_NAME"});
   set.Unused("--metrics-path", {"METRICS_PATH"});
-  set.Unused("--additional-xids-to-ignore", {"ADDITIONAL_XIDS_TO_IGNORE"});
+  set.Value("--additional-xids-to-ignore", flags.ignored_xids, {"ADDITIONAL_XIDS_TO_IGNORE"},
+            "XIDs that leave a GPU in service, as \"13,31\"");
   set.Unused("--kube-api-qps", {"KUBE_API_QPS"});
   set.Unused("--kube-api-burst", {"KUBE_API_BURST"});
   set.Unused("-v,--v", {});

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/status_flags.h"
 #include "base/error.h"
 #include "policy/names.h"
 
@@ -13,22 +14,25 @@ namespace gantry::dra_driver {
 inline constexpr char kProgram[] = "gpu-kubelet-plugin";
 
 // Flags and environment; a variable counts if its flag is not given.
-struct Flags {
+struct Flags : agent::StatusFlags {
   std::string node_name;
   std::string kubeconfig;  // empty: the pod's service account
   std::string cdi_root;
-  std::string driver_root;            // on the host
-  std::string container_driver_root;  // where it is mounted here
-  std::string host_root;              // where the host's root is mounted here, for /sys and /proc
-  std::string cdi_hook;               // on the host; empty: a copy in the driver's folder
-  std::string registry;               // the kubelet's plugins_registry
-  std::string plugins;                // the kubelet's plugins
-  std::string pod_resources;          // the kubelet's socket
-  std::string device_plugins;         // the folder of device plugins' sockets
+  // Of the driver on the host, and where that is mounted here; unless the program waits for the
+  // validator's file, which names both.
+  std::string driver_root;
+  std::string container_driver_root;
+  std::string host_root;       // where the host's root is mounted here, for /sys and /proc
+  std::string cdi_hook;        // on the host; empty: a copy in the driver's folder
+  std::string registry;        // the kubelet's plugins_registry
+  std::string plugins;         // the kubelet's plugins
+  std::string pod_resources;   // the kubelet's socket
+  std::string device_plugins;  // the folder of device plugins' sockets
   std::string consumable_shares;
   std::string feature_gates;
   int healthcheck_port = -1;
   std::string http_endpoint;
+  std::string ignored_xids;  // a comma list of numbers: these change no health
 };
 
 // Reads them; nothing after --help. kInvalid names the flag; kUnsupported a feature gate that is

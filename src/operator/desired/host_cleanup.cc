@@ -22,6 +22,7 @@ Json HostCleanup(const Context& context) {
   set.Env("ROOT", context.policy.install_dir);
   set.Env("HOST_ROOT_MOUNT", "/host");
   set.Env("MPS_ROOT", context.policy.mps_root);
+  set.Env("KUBELET_ROOT", context.policy.kubelet_root);
   set.Env(names::kVisibleDevices, "void");
   // Other paths of the container runtime, if the toolkit had any.
   set.Env(context.policy.toolkit.env);

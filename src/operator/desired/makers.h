@@ -23,6 +23,7 @@ Objects MigManager(const Context& context, const std::string& image);
 Objects VfioManager(const Context& context, const std::string& image);
 Objects SandboxValidator(const Context& context, const std::string& image);
 Objects SandboxDevicePlugin(const Context& context, const std::string& image);
+Objects DraDriver(const Context& context, const std::string& image);
 
 // The same for an operand whose request can be invalid: kInvalid names the field.
 Result<Objects> CudaToolkit(const Context& context, const std::string& image);
@@ -38,6 +39,7 @@ Result<Objects> NvidiaNodeStatusExporter(const Context& context, const std::stri
 Result<Objects> Dcgm(const Context& context, const std::string& image);
 Result<Objects> NvidiaDcgmExporter(const Context& context, const std::string& image);
 Result<Objects> NvidiaMigManager(const Context& context, const std::string& image);
+Result<Objects> NvidiaDraDriver(const Context& context, const std::string& image);
 Result<Objects> VgpuManager(const Context& context, const std::string& image);
 Result<Objects> VgpuDeviceManager(const Context& context, const std::string& image);
 Result<Objects> NvidiaSandboxValidator(const Context& context, const std::string& image);

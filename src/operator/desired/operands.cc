@@ -48,6 +48,7 @@ constexpr std::array kMakers = std::to_array<Maker>({
     {OperandId::kKataDevicePlugin, nullptr, KataSandboxDevicePlugin},
     {OperandId::kCcManager, nullptr, CcManager},
     {OperandId::kCudaToolkit, nullptr, CudaToolkit},
+    {OperandId::kDraDriver, DraDriver, NvidiaDraDriver},
 });
 
 // The section with its image: its own, or that of the operand whose image it shares.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Golden tests: tests/golden/operator/<case>/ has a ClusterPolicy (policy.json, with what else
-// there is to know in facts.json), perhaps NVIDIADrivers (drivers.json), and the objects that come
-// of them (expected.yaml). GANTRY_ACCEPT=1 writes the latter anew.
+// Golden tests: tests/golden/operator/<case>/ has a ClusterPolicy or GPUCluster (policy.json, with
+// what else there is to know in facts.json), perhaps NVIDIADrivers (drivers.json), and the objects
+// that come of them (expected.yaml). GANTRY_ACCEPT=1 writes the latter anew.
 
 #include "operator/desired/operands.h"
 
@@ -20,6 +20,7 @@
 #include "operator/desired/makers.h"
 #include "operator/driver_parts_for_tests.h"
 #include "operator/driver_plan.h"
+#include "policy/gpu_cluster.h"
 #include "policy/names.h"
 #include "policy/operands.h"
 
@@ -135,7 +136,8 @@ TEST_P(Golden, ObjectsAreAsExpected) {
   if (fs::exists(folder / "facts.json")) {
     facts = *ParseJson(Read(folder / "facts.json"));
   }
-  const auto policy = policy::Parse(*object);
+  const bool is_gpu_cluster = TextAt(*object, "kind") == "GPUCluster";
+  const auto policy = policy::Parse(is_gpu_cluster ? policy::PolicyOf(*object, false) : *object);
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
   Context context{.policy = *policy,
                   .ns = "gpu-operator",
@@ -350,10 +352,12 @@ bool LetsSeeTheHost(const Json& object, const std::string& account) {
 TEST(OpenShiftRights, EveryPodThatSeesTheHostMayDoSo) {
   Json ours = {{"nodeStatusExporter", {{"enabled", true}}},
                {"sandboxWorkloads", {{"enabled", true}}},
-               {"cuda", {{"enabled", true}, {"version", "12.4"}}}};
+               {"cuda", {{"enabled", true}, {"version", "12.4"}}},
+               {"draDriver", {{"enabled", true}}}};
   Json theirs = ours;
   for (const policy::Operand& operand : policy::Operands()) {
-    if (!operand.section.empty() && operand.section != "cuda") {
+    // Of these there is only Gantry's.
+    if (!operand.section.empty() && operand.section != "cuda" && operand.section != "draDriver") {
       theirs[std::string(operand.section)].update(
           {{"enabled", true}, {"repository", "r"}, {"image", "i"}, {"version", "v"}});
     }
