@@ -115,15 +115,18 @@ template <typename Describe>
 bool JudgeMig(const std::string& name, const NodeFacts& node, const NodeMarks& marks,
               const Describe& describe, ClusterFacts& facts) {
   const auto held = policy::ParseMigHoldersStep(node.mig_holders_step);
+  const auto why = [&] {
+    return held.has_value() ? format("{} ({})", name, held->message)
+                            : describe(name, marks.mig_layout, names::kMigFeature);
+  };
   if (marks.mig_state == names::kMigFailed) {
-    facts.mig_failed.push_back(held.has_value()
-                                   ? format("{} ({})", name, held->message)
-                                   : describe(name, marks.mig_layout, names::kMigFeature));
-  } else if (held.has_value()) {
-    facts.mig_waits.push_back(format("{} ({})", name, held->message));
-    return true;
+    facts.mig_failed.push_back(why());
+    return false;
   }
-  return false;
+  if (held.has_value()) {
+    facts.mig_waits.push_back(why());
+  }
+  return held.has_value();
 }
 
 void Count(std::string_view operand, std::map<std::string, int, std::less<>>& nodes) {

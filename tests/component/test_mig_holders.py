@@ -50,6 +50,8 @@ class HeldNode(Node):
             "nvidia.com/mig.capable": "true"}}})
         plane.patch(f"{self.path}/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
         plane.patch(self.path, {"spec": {"taints": None}})
+
+    def divide(self):
         self.start()
         wait(lambda: self.state() == "success", "the default layout")
         self.ask("all-3g.40gb")
@@ -110,8 +112,11 @@ class HeldNode(Node):
 @pytest.fixture
 def here(plane, operator, build, tmp_path, request):
     node = HeldNode(plane, build, tmp_path / "node", f"held-{abs(hash(request.node.nodeid)) % 10**8}", gpus(H100))
-    yield node
-    node.close()
+    try:
+        node.divide()
+        yield node
+    finally:
+        node.close()
     plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"migManager": None}})
 
 
