@@ -39,7 +39,7 @@ std::string Kept(const NamedPod& pod, const policy::GpuHoldersSpec& spec) {
   if (pod.facts.mirror) {
     return format("pod {} is of a file on the node", pod.key.Text());
   }
-  return upgrade::Forbidden(pod, spec.emptying, kField);
+  return upgrade::Forbidden(pod, spec.removal, kField);
 }
 
 // Every holder, with what keeps it.
@@ -74,7 +74,7 @@ std::string NextOf(const policy::MigHoldersStep& step, const HeldNode& node) {
   constexpr std::string_view kLater = "the layout changes when the last of them has ended";
   if (step.given_up) {
     return format("given up at {} after {} s; {}", Rfc3339(step.deadline.value_or(step.since)),
-                  step.spec.emptying.timeout.count(), kLater);
+                  step.spec.removal.timeout.count(), kLater);
   }
   if (step.spec.action == HolderAction::kFail) {
     return std::string(kLater);
@@ -168,7 +168,7 @@ HoldersDecision DecideHolders(const HeldNode& node, WallTime now) {
     if (node.eviction.has_value()) {
       step.refused = node.eviction->refused;
     }
-    const std::chrono::seconds timeout = step.spec.emptying.timeout;
+    const std::chrono::seconds timeout = step.spec.removal.timeout;
     if (timeout.count() > 0) {
       const WallTime deadline = upgrade::DeadlineOf(step.since, timeout, node.seen_since);
       step.given_up = now >= deadline;

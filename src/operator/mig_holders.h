@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "operator/node_facts.h"
-#include "operator/upgrade/emptying.h"
+#include "operator/upgrade/pod_removal.h"
 #include "policy/mig_holders.h"
 
 // Pods and processes that hold GPUs whose MIG layout is to change. All of it pure.

@@ -135,7 +135,7 @@ TEST_F(DecideHoldersTest, APodWithoutAControllerIsKeptUnlessForced) {
   EXPECT_THAT(decision.step.message,
               HasSubstr("pod users/train has no controller to make it anew, and gpuHolders.force "
                         "is not set"));
-  node_.rule.spec.emptying.force = true;
+  node_.rule.spec.removal.force = true;
   EXPECT_THAT(At(seconds(1)).remove, Not(IsEmpty()));
 }
 

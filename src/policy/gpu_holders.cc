@@ -39,7 +39,7 @@ GpuHoldersSpec ReadGpuHolders(const SpecSection& section, GpuHoldersSpec spec) {
                 action);
   spec.action =
       static_cast<HolderAction>(std::ranges::find(kHolderActions, action) - kHolderActions.begin());
-  ReadEmptying(section, spec.emptying);
+  ReadPodRemoval(section, spec.removal);
   return spec;
 }
 

@@ -22,7 +22,7 @@ std::string_view Name(HolderAction action);  // "fail", "wait", "evict", "delete
 // migManager.gpuHolders of a ClusterPolicy. No process outside of pods is ever ended.
 struct GpuHoldersSpec {
   HolderAction action = HolderAction::kFail;
-  EmptyingSpec emptying = {};  // for kFail nothing counts, for kWait only the timeout
+  PodRemovalSpec removal = {};  // for kFail nothing counts, for kWait only the timeout
   bool operator==(const GpuHoldersSpec&) const = default;
 };
 

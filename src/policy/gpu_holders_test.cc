@@ -36,7 +36,7 @@ TEST(GpuHolders, AbsentMeansThatTheChangeFails) {
     ASSERT_TRUE(spec.has_value());
     EXPECT_EQ(*spec, GpuHoldersSpec());
     EXPECT_EQ(Name(spec->action), "fail");
-    EXPECT_EQ(spec->emptying, (EmptyingSpec{false, false, seconds(300)}));
+    EXPECT_EQ(spec->removal, (PodRemovalSpec{false, false, seconds(300)}));
   }
 }
 

@@ -60,9 +60,9 @@ std::optional<MigHolders> ParseMigHolders(std::string_view annotation) {
 std::string FormatMigHoldersStep(const MigHoldersStep& step) {
   Json json = {{"layout", step.layout},
                {"action", Name(step.spec.action)},
-               {"timeoutSeconds", step.spec.emptying.timeout.count()},
-               {"force", step.spec.emptying.force},
-               {"deleteEmptyDir", step.spec.emptying.delete_empty_dir},
+               {"timeoutSeconds", step.spec.removal.timeout.count()},
+               {"force", step.spec.removal.force},
+               {"deleteEmptyDir", step.spec.removal.delete_empty_dir},
                {"heldSince", UnixSeconds(step.held_since)},
                {"since", UnixSeconds(step.since)},
                {"givenUp", step.given_up},

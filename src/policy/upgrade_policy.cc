@@ -60,7 +60,7 @@ void ReadShare(const SpecSection& section, std::string_view key, NodeShare& out)
 
 }  // namespace
 
-void ReadEmptying(const SpecSection& section, EmptyingSpec& out) {
+void ReadPodRemoval(const SpecSection& section, PodRemovalSpec& out) {
   section.Bool("force", out.force);
   section.Bool("deleteEmptyDir", out.delete_empty_dir);
   ReadSeconds(section, out.timeout);
@@ -80,10 +80,10 @@ UpgradePolicy ReadUpgradePolicy(const SpecSection& section, UpgradePolicy policy
   const SpecSection jobs = section.In("waitForCompletion");
   jobs.Text("podSelector", policy.jobs_selector);
   ReadSeconds(jobs, policy.jobs_timeout);
-  ReadEmptying(section.In("podDeletion"), policy.pod_deletion);
+  ReadPodRemoval(section.In("podDeletion"), policy.pod_deletion);
   const SpecSection drain = section.In("drain");
   drain.Bool("enable", policy.drain);
-  ReadEmptying(drain, policy.drain_spec);
+  ReadPodRemoval(drain, policy.drain_spec);
   drain.Text("podSelector", policy.drain_selector);
   return policy;
 }

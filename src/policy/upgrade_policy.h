@@ -18,11 +18,11 @@ struct NodeShare {
 };
 
 // How pods are removed from a node.
-struct EmptyingSpec {
+struct PodRemovalSpec {
   bool force = false;                 // also pods without a controller, which are not recreated
   bool delete_empty_dir = false;      // also pods whose emptyDir volumes are lost
   std::chrono::seconds timeout{300};  // 0: no limit
-  bool operator==(const EmptyingSpec&) const = default;
+  bool operator==(const PodRemovalSpec&) const = default;
 };
 
 // driver.upgradePolicy of a ClusterPolicy, upgradePolicy of a NVIDIADriver, with NVIDIA's defaults.
@@ -32,16 +32,16 @@ struct UpgradePolicy {
   NodeShare max_unavailable{.count = 25, .percent = true};
   std::string jobs_selector = {};        // pods to wait for; empty: none
   std::chrono::seconds jobs_timeout{0};  // 0: without limit; the upgrade continues after it
-  EmptyingSpec pod_deletion = {};        // for pods with GPUs
+  PodRemovalSpec pod_deletion = {};      // for pods with GPUs
   bool drain = false;                    // if pod_deletion fails
-  EmptyingSpec drain_spec = {};
+  PodRemovalSpec drain_spec = {};
   std::string drain_selector = {};
   bool operator==(const UpgradePolicy&) const = default;
 };
 
 // Absent fields keep the values of `out`, here and below. The section keeps a mistake, with its
 // field.
-void ReadEmptying(const SpecSection& section, EmptyingSpec& out);
+void ReadPodRemoval(const SpecSection& section, PodRemovalSpec& out);
 
 // Absent fields keep the values of `policy`. The section keeps a mistake, with its field.
 UpgradePolicy ReadUpgradePolicy(const SpecSection& section, UpgradePolicy policy);

@@ -30,8 +30,8 @@ TEST(UpgradePolicy, AbsentMeansNvidiasDefaultsAndNoUpgrades) {
     EXPECT_EQ(policy->max_parallel, 1);
     EXPECT_EQ(policy->max_unavailable, (NodeShare{25, true}));
     EXPECT_EQ(policy->jobs_timeout, seconds(0));
-    EXPECT_EQ(policy->pod_deletion, (EmptyingSpec{false, false, seconds(300)}));
-    EXPECT_EQ(policy->drain_spec, (EmptyingSpec{false, false, seconds(300)}));
+    EXPECT_EQ(policy->pod_deletion, (PodRemovalSpec{false, false, seconds(300)}));
+    EXPECT_EQ(policy->drain_spec, (PodRemovalSpec{false, false, seconds(300)}));
     EXPECT_FALSE(policy->drain);
   }
 }

@@ -45,8 +45,8 @@ class Decision {
   void AwaitJobs();
   void DeletePods();
   void Drain();
-  void Empty(const policy::EmptyingSpec& spec, std::string_view field,
-             const std::function<bool(const PodFacts&)>& concerns);
+  void RemovePods(const policy::PodRemovalSpec& spec, std::string_view field,
+                  const std::function<bool(const PodFacts&)>& concerns);
   // The next state of a node that could not be drained.
   void NotEmptied(std::string reason);
   void EvictAgain(const std::vector<const NamedPod*>& left);

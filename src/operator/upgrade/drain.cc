@@ -50,8 +50,8 @@ void Decision::AwaitJobs() {
 }
 
 void Decision::DeletePods() {
-  Empty(policy_.pod_deletion, "podDeletion",
-        [](const PodFacts& pod) { return pod.uses_gpus && !pod.finished; });
+  RemovePods(policy_.pod_deletion, "podDeletion",
+             [](const PodFacts& pod) { return pod.uses_gpus && !pod.finished; });
 }
 
 void Decision::Drain() {
@@ -59,7 +59,7 @@ void Decision::Drain() {
     Forward(State::kPodRestart, "draining is switched off");
     return;
   }
-  Empty(policy_.drain_spec, "drain", [](const PodFacts&) { return true; });
+  RemovePods(policy_.drain_spec, "drain", [](const PodFacts&) { return true; });
 }
 
 void Decision::NotEmptied(std::string reason) {
@@ -67,8 +67,8 @@ void Decision::NotEmptied(std::string reason) {
   Forward(last ? State::kFailed : State::kDrain, std::move(reason));
 }
 
-void Decision::Empty(const policy::EmptyingSpec& spec, std::string_view field,
-                     const std::function<bool(const PodFacts&)>& concerns) {
+void Decision::RemovePods(const policy::PodRemovalSpec& spec, std::string_view field,
+                          const std::function<bool(const PodFacts&)>& concerns) {
   if (AwaitsPods()) {
     Wait(node_.unseen, State::kPodRestart);
     return;

@@ -128,7 +128,7 @@ TEST(PodDeletion, APodThatDoesNotEndIsNotWaitedForForEver) {
   EXPECT_EQ(NextState(node, {.drain = true}, seconds(300)), State::kFailed);
 }
 
-TEST(Emptying, ASelectorThatTheApiServerRefusesEndsInTime) {
+TEST(PodRemoval, ASelectorThatTheApiServerRefusesEndsInTime) {
   const policy::UpgradePolicy policy{
       .jobs_selector = "a b", .jobs_timeout = seconds(300), .drain = true};
   for (const auto& [state, next] : {std::pair(State::kWaitForJobs, State::kPodDeletion),

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kube/client.h"
-#include "operator/upgrade/emptying.h"
+#include "operator/upgrade/pod_removal.h"
 
 namespace gantry::gpu_operator::upgrade {
 

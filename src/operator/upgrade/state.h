@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "operator/node_facts.h"
 #include "operator/upgrade/annotations.h"
-#include "operator/upgrade/emptying.h"
 #include "operator/upgrade/pod_facts.h"
+#include "operator/upgrade/pod_removal.h"
 #include "policy/upgrade_policy.h"
 
 namespace gantry::gpu_operator::upgrade {

@@ -38,7 +38,7 @@ inline constexpr std::chrono::seconds kLeastTime(60);
 WallTime DeadlineOf(WallTime began, std::chrono::seconds limit, WallTime seen_since);
 
 // Why a pod may not be removed; empty: it may, or is being removed. `field` is that of `spec`.
-std::string Forbidden(const NamedPod& pod, const policy::EmptyingSpec& spec,
+std::string Forbidden(const NamedPod& pod, const policy::PodRemovalSpec& spec,
                       std::string_view field);
 
 // "namespace/name", and whether it is being deleted.

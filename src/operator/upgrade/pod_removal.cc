@@ -3,7 +3,7 @@
 // Which pods may be removed from a node, and when is the next try? A pod that nothing would make
 // anew, and one whose data would be lost, only if the policy says so.
 
-#include "operator/upgrade/emptying.h"
+#include "operator/upgrade/pod_removal.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ WallTime DeadlineOf(WallTime began, std::chrono::seconds limit, WallTime seen_si
   return std::max(began + limit, seen_since + std::min(limit, kLeastTime));
 }
 
-std::string Forbidden(const NamedPod& pod, const policy::EmptyingSpec& spec,
+std::string Forbidden(const NamedPod& pod, const policy::PodRemovalSpec& spec,
                       std::string_view field) {
   if (pod.facts.finished || pod.facts.deleting) {
     return "";
