@@ -49,7 +49,7 @@ constexpr seconds kRecheck(60);
 constexpr seconds kAskAgain(20);
 constexpr milliseconds kSettle(200);
 
-// Whether the GPUs could be handed over, and what was in the way.
+// Whether something is in the way that may end without an event of the kernel.
 bool AnyPassing(const Pass& pass) {
   for (const Problem& problem : pass.problems) {
     if (problem.refusal.passing) {
