@@ -95,7 +95,7 @@ kube::Outcome MigDrainer::Reconcile(const std::string& name) {
   }
   if (!decision.remove.empty()) {
     Remove(name, decision, progress);
-    if (!progress.eviction->refused.empty()) {
+    if (progress.eviction.has_value() && !progress.eviction->refused.empty()) {
       return kube::RetryAfter{};  // to be written
     }
   }

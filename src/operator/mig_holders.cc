@@ -8,6 +8,7 @@
 #include "operator/mig_holders.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "operator/some_names.h"
@@ -97,15 +98,18 @@ std::string Sentence(const policy::MigHoldersStep& step, const HeldNode& node) {
   return text;
 }
 
-// Whether what was decided then counts still.
-bool Continues(const std::optional<policy::MigHoldersStep>& before,
-               const policy::MigHolders& holders, const policy::GpuHoldersSpec& spec) {
-  return before.has_value() && before->layout == holders.layout && before->spec == spec;
+// What was decided before, if it still counts.
+std::optional<policy::MigHoldersStep> Continued(const std::optional<policy::MigHoldersStep>& before,
+                                                const policy::MigHolders& holders,
+                                                const policy::GpuHoldersSpec& spec) {
+  return before.has_value() && before->layout == holders.layout && before->spec == spec
+             ? before
+             : std::nullopt;
 }
 
 policy::MigHoldersStep StepBefore(const HeldNode& node, WallTime now) {
-  if (Continues(node.before, node.holders, node.rule.spec)) {
-    return *node.before;
+  if (auto before = Continued(node.before, node.holders, node.rule.spec); before.has_value()) {
+    return *std::move(before);
   }
   const bool same = node.before.has_value() && node.before->layout == node.holders.layout;
   return {.layout = node.holders.layout,
@@ -150,9 +154,8 @@ std::optional<policy::MigHolders> HoldersOf(const NodeFacts& node, std::string_v
 std::string_view StateWithHolders(const NodeFacts& node, const policy::MigHolders& holders,
                                   const policy::GpuHoldersSpec& of_policy) {
   const policy::GpuHoldersSpec spec = HoldersRuleOf(node, of_policy).spec;
-  const auto before = policy::ParseMigHoldersStep(node.mig_holders_step);
-  const bool waits =
-      Continues(before, holders, spec) ? before->waits() : spec.action != HolderAction::kFail;
+  const auto step = Continued(policy::ParseMigHoldersStep(node.mig_holders_step), holders, spec);
+  const bool waits = step.has_value() ? step->waits() : spec.action != HolderAction::kFail;
   return waits ? kPending : names::kMigFailed;
 }
 
