@@ -5,8 +5,12 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,9 +33,32 @@ Result<std::pair<std::string, std::string>> SplitAddress(std::string_view addres
   return std::pair(std::string(host), std::string(address.substr(colon + 1)));
 }
 
+Result<Fd> ListenOnSocket(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
+    return Fail(ErrorKind::kInvalid,
+                format("listen on \"unix:{}\": the path is empty or too long", path));
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  Fd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  unlink(path.c_str());
+  // Nobody connects before listen(2).
+  if (!listener.valid() ||
+      bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0 || listen(listener.get(), 16) != 0) {
+    return FailErrno(format("listen on \"unix:{}\"", path), errno);
+  }
+  return listener;
+}
+
 }  // namespace
 
 Result<Fd> Listen(std::string_view address) {
+  constexpr std::string_view kSocket = "unix:";
+  if (address.starts_with(kSocket)) {
+    return ListenOnSocket(std::string(address.substr(kSocket.size())));
+  }
   TRY_ASSIGN(const auto parts, SplitAddress(address));
   addrinfo hints{};
   // Without a host: the wildcard of IPv6 takes IPv4 too, where there is IPv6.
@@ -76,6 +103,9 @@ uint16_t PortOf(int listener) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+  if (address.ss_family == AF_UNIX) {
+    return 0;
+  }
   return ntohs(address.ss_family == AF_INET6
                    ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
                    : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);

@@ -60,8 +60,8 @@ class Server {
   // The path comes without its query. Called from the server's thread; must not block.
   using Handler = std::function<Response(std::string_view path)>;
 
-  // Address as flags write it: ":8080", "127.0.0.1:8080", "[::1]:0". kInvalid if it can't be read,
-  // else as bind(2) fails.
+  // Address as Listen reads it (http/listener.h). kInvalid if it can't be read, else as bind(2)
+  // fails.
   static Result<std::unique_ptr<Server>> Start(std::string_view address, Handler handler,
                                                const ServerOptions& options = {});
   ~Server();
