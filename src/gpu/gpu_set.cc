@@ -29,24 +29,38 @@ std::optional<int> ScoreIn(const GpuSet& set, const std::string& a, const std::s
 
 }  // namespace
 
+void NameFailed(const GpuSet& before, GpuSet& now) {
+  if (now.driver_version != before.driver_version) {
+    return;
+  }
+  for (FailedGpu& failed : now.failed) {
+    // The index identifies it, unless its GPU has another index now.
+    const auto is_it = [&](const auto& known) {
+      return failed.uuid.empty() && known.index == failed.index && !Has(now, known.uuid);
+    };
+    if (const auto known = std::ranges::find_if(before.gpus, is_it); known != before.gpus.end()) {
+      failed.uuid = known->uuid;
+    } else if (const auto lost = std::ranges::find_if(before.failed, is_it);
+               lost != before.failed.end()) {
+      failed.uuid = lost->uuid;
+    }
+  }
+}
+
 std::vector<FailedGpu> KeepUnreadable(const GpuSet& before, GpuSet& now) {
   std::vector<FailedGpu> kept;
   if (now.driver_version != before.driver_version) {
     return kept;
   }
+  NameFailed(before, now);
   GpuSet all = now;
   all.failed.clear();
   for (auto& failed : now.failed) {
-    // Without a name the index identifies it, unless its GPU has another index now.
-    const auto known = std::ranges::find_if(before.gpus, [&](const Gpu& gpu) {
-      return failed.uuid.empty() ? failed.index == gpu.index && !Has(all, gpu.uuid)
-                                 : failed.uuid == gpu.uuid;
-    });
+    const auto known = std::ranges::find(before.gpus, failed.uuid, &Gpu::uuid);
     if (known == before.gpus.end()) {
       all.failed.push_back(std::move(failed));
       continue;
     }
-    failed.uuid = known->uuid;
     all.gpus.push_back(*known);
     all.gpus.back().index = failed.index;
     kept.push_back(std::move(failed));

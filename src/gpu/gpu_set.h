@@ -31,6 +31,10 @@ struct GpuSet {
   bool operator==(const GpuSet&) const = default;
 };
 
+// Gives the GPUs that `now` can't name the UUIDs that `before` has for their indices. Facts from
+// another driver version do not count.
+void NameFailed(const GpuSet& before, GpuSet& now);
+
 // Moves the GPUs that `now` can't read and `before` has from `now.failed` to `now.gpus`, with their
 // earlier properties: they still exist, and are unhealthy. Returns them, by UUID. Facts from
 // another driver version do not count.

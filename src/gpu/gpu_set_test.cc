@@ -28,6 +28,23 @@ TEST(KeepUnreadable, AGpuThatCantBeReadIsStillThere) {
 }
 
 // A second one that is lost, and MIG devices that change elsewhere, remove no GPU from the list.
+TEST(NameFailed, ByTheIndexesOfBefore) {
+  const GpuSet before = SetOf(Gpus(2));
+  GpuSet lost = SetOf(Gpus(1));
+  lost.failed = {{1, "", "GPU_IS_LOST"}};
+  NameFailed(before, lost);
+  EXPECT_EQ(lost.failed.front().uuid, "GPU-1");
+  GpuSet later = SetOf(Gpus(1));
+  later.failed = {{1, "", "GPU_IS_LOST"}, {2, "", "GPU_IS_LOST"}};
+  NameFailed(lost, later);
+  EXPECT_EQ(later.failed[0].uuid, "GPU-1") << "also of one that was lost before";
+  EXPECT_EQ(later.failed[1].uuid, "") << "never seen";
+  GpuSet moved = SetOf(Gpus(2));
+  moved.failed = {{1, "", "GPU_IS_LOST"}};
+  NameFailed(before, moved);
+  EXPECT_EQ(moved.failed.front().uuid, "") << "its GPU has another index now";
+}
+
 TEST(KeepUnreadable, WhateverElseIsNew) {
   auto before = SetOf(Gpus(3));
   before.failed = {{.index = 3, .uuid = "", .reason = "never read"}};
