@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tests/component"))
 from control_plane import ControlPlane, wait  # noqa: E402
 from test_metrics_exporter import Exporter  # noqa: E402
 
-WORDS = "-k", "--kubernetes-virtual-gpus", "--collect-interval=1000"
+WORDS = "-k", "--kubernetes-virtual-gpus", "--collect-interval=1000", "--enable-exporter-metrics"
 LABELS = {f"example.com/label-{n:02}".ljust(40, "x"): f"{n:02}".ljust(63, "v") for n in range(16)}
 
 
@@ -49,13 +49,15 @@ def scrapes(port, process, name, count, figure, gzip=False):
     return sizes[-1]
 
 
-def idle_cpu(port, process):
-    """Percent of a core, with a look a second and a scrape in 15 s."""
-    before = process.cpu()
+def idle(one, process, name, figure):
+    """Percent of a core, and calls into the driver a second, with a look a second and a scrape in 15 s."""
+    calls = lambda: one.samples("dcgm_exporter_nvml_calls_total")[0].value  # noqa: E731
+    called, cpu, started = calls(), process.cpu(), time.monotonic()
     for _ in range(4):
         time.sleep(15)
-        scrape(port)
-    return (process.cpu() - before) / 60 * 100
+        scrape(one.port)
+    figure(name + "_cpu", (process.cpu() - cpu) / (time.monotonic() - started) * 100, "percent")
+    figure(name + "_nvml_calls", (calls() - called) / (time.monotonic() - started), "calls/s")
 
 
 def p99(values):
@@ -143,7 +145,7 @@ def measure_whole(folder, build, arguments, figure):
         scrapes(one.port, process, "scrape_gzip", arguments.scrapes, figure, gzip=True)
         figure("scrape_16_p99", p99(at_once(one.port, 16, 20)), "ms")
         figure("exporter_rss", process.memory(), "MB")
-        figure("exporter_cpu", idle_cpu(one.port, process), "percent")
+        idle(one, process, "exporter", figure)
         figure("gpu_files", process.gpu_files(), "descriptors")
         one.control("hang", "0", "nvmlDeviceGetPowerUsage")
         time.sleep(2)
@@ -187,7 +189,7 @@ def measure_mig(folder, build, arguments, figure):
             scrapes(one.port, process, "scrape_mig_gzip", arguments.scrapes, figure, gzip=True)
             figure("scrape_mig_16_p99", p99(at_once(one.port, 16, 20)), "ms")
             figure("exporter_mig_rss", process.memory(), "MB")
-            figure("exporter_mig_cpu", idle_cpu(one.port, process), "percent")
+            idle(one, process, "exporter_mig", figure)
 
 
 def measure(arguments, release, figure):

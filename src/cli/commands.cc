@@ -16,6 +16,7 @@
 #include "operands/driver/driver.h"
 #include "operands/driver/driver_manager/driver_manager.h"
 #include "operands/gpu_features/gpu_features.h"
+#include "operands/metrics_exporter/dcgmi/dcgmi.h"
 #include "operands/metrics_exporter/metrics_exporter.h"
 #include "operands/mig_manager/mig_manager.h"
 #include "operands/mig_manager/parted/parted.h"
@@ -34,7 +35,7 @@ constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
 constexpr std::array<std::string_view, 1> kMigManagerNames = {"mig-manager"};
 
-constexpr std::array<Command, 24> kCommands = {{
+constexpr std::array<Command, 25> kCommands = {{
     {"doctor",
      {},
      "reports what is wrong with a cluster's GPUs, and what to do",
@@ -106,6 +107,10 @@ constexpr std::array<Command, 24> kCommands = {{
      {},
      "serves the metrics of this node's GPUs",
      metrics_exporter::RunMetricsExporter},
+    {"dcgmi",
+     {},
+     "asks this node's exporter as NVIDIA's dcgmi asks DCGM: discovery, dmon, health",
+     dcgmi::RunDcgmi},
     {"nvidia-mig-manager", kMigManagerNames,
      "divides this node's GPUs by MIG as its Node's label says", mig_manager::RunMigManager},
     {"nvidia-mig-parted",

@@ -186,6 +186,8 @@ Status CheckRecoveryAction(const Symbols& symbols, nvmlDevice_t handle, const st
 
 }  // namespace
 
+uint64_t CallsMade() { return CallCounter().load(std::memory_order_relaxed); }
+
 std::optional<bool> IsCoherent(const Symbols& symbols, nvmlDevice_t handle) {
   GantryNvmlAddressingMode mode{kAddressingModeVersion, 0};
   switch (Call(symbols.nvmlDeviceGetAddressingMode, handle, &mode)) {

@@ -77,6 +77,9 @@ struct MigDevice {
   bool operator==(const MigDevice&) const = default;
 };
 
+// How many calls this process has made into libraries of NVML.
+uint64_t CallsMade();
+
 struct Device {
   unsigned index = 0;         // NVML's, among the GPUs this process can open
   unsigned minor = 0;         // of /dev/nvidia<minor>

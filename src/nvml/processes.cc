@@ -104,9 +104,8 @@ Result<ProcessUses> ProcessesOf(const Symbols& nvml, nvmlDevice_t device, uint64
   return uses;
 }
 
-Result<ProcessUses> Processes(const Library& library, const std::string& uuid, uint64_t since) {
-  TRY_ASSIGN(const nvmlDevice_t device, HandleOf(library.symbols(), uuid));
-  return ProcessesOf(library.symbols(), device, since);
+Result<ProcessUses> Processes(const Library& library, const FoundDevice& handle, uint64_t since) {
+  return ProcessesOf(library.symbols(), static_cast<nvmlDevice_t>(handle.device), since);
 }
 
 }  // namespace gantry::nvml

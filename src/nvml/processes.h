@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "nvml/nvml.h"
+#include "nvml/sample.h"
 #include "nvml/symbols.h"
 
 // Who uses a GPU now. NVML translates process ids into the caller's PID namespace, and leaves out
@@ -35,7 +36,7 @@ Result<std::vector<nvmlProcessInfo_t>> ListProcesses(const Symbols& nvml, nvmlDe
 
 // The same with how much they use. `since` is `asked` of
 // the answer before, 0 at first. kUnsupported: this driver has no such list.
-Result<ProcessUses> Processes(const Library& library, const std::string& uuid, uint64_t since);
+Result<ProcessUses> Processes(const Library& library, const FoundDevice& handle, uint64_t since);
 
 // The same of a handle.
 Result<ProcessUses> ProcessesOf(const Symbols& nvml, nvmlDevice_t device, uint64_t since);

@@ -331,15 +331,25 @@ Result<nvmlDevice_t> HandleOf(const Symbols& nvml, const std::string& uuid) {
   return device;
 }
 
-Result<std::vector<Answer>> Read(const Library& library, const std::string& uuid,
-                                 std::span<const Reading> readings) {
+Result<FoundDevice> Find(const Library& library, const std::string& uuid) {
   TRY_ASSIGN(const nvmlDevice_t device, HandleOf(library.symbols(), uuid));
-  Reader reader(library.symbols(), device);
+  return FoundDevice{.uuid = uuid, .device = device};
+}
+
+Result<std::vector<Answer>> Read(const Library& library, const FoundDevice& handle,
+                                 std::span<const Reading> readings) {
+  Reader reader(library.symbols(), static_cast<nvmlDevice_t>(handle.device));
   std::vector<Answer> answers = reader.Read(readings);
   if (reader.lost()) {
-    return FailNvml("read GPU", uuid, NVML_ERROR_GPU_IS_LOST);
+    return FailNvml("read GPU", handle.uuid, NVML_ERROR_GPU_IS_LOST);
   }
   return answers;
+}
+
+Result<std::vector<Answer>> Read(const Library& library, const std::string& uuid,
+                                 std::span<const Reading> readings) {
+  TRY_ASSIGN(const FoundDevice handle, Find(library, uuid));
+  return Read(library, handle, readings);
 }
 
 Result<std::string> LibraryVersion(const Library& library) {

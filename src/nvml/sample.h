@@ -106,9 +106,20 @@ using Value = std::variant<double, std::string>;
 // A failed reading says nothing about the others.
 using Answer = std::expected<Value, ErrorKind>;
 
+// A GPU or MIG device that was looked up, for several questions: the driver takes long to find a
+// MIG device. Means nothing to another library, nor once the MIG device is destroyed.
+struct FoundDevice {
+  std::string uuid;
+  void* device;  // nvmlDevice_t
+};
+// kNotFound: there is none; or it is lost. May hang, as NVML may.
+Result<FoundDevice> Find(const Library& library, const std::string& uuid);
+
 // The results of a GPU or MIG device, in the order of the readings. Field values are read in
 // batches, and a call for several readings is made once. An error: there is no such GPU, or it is
 // lost. May hang, as NVML may.
+Result<std::vector<Answer>> Read(const Library& library, const FoundDevice& handle,
+                                 std::span<const Reading> readings);
 Result<std::vector<Answer>> Read(const Library& library, const std::string& uuid,
                                  std::span<const Reading> readings);
 

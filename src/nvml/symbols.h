@@ -3,6 +3,8 @@
 
 #include <nvml.h>
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -144,10 +146,20 @@ struct Symbols {
 #undef GANTRY_NVML_POINTER
 };
 
+// Of this process, since its start.
+inline std::atomic<uint64_t>& CallCounter() {
+  static std::atomic<uint64_t> counter = 0;
+  return counter;
+}
+
 // Calls one function; a missing one is FUNCTION_NOT_FOUND, as NVML itself would return.
 template <typename... Parameters, typename... Arguments>
 nvmlReturn_t Call(nvmlReturn_t (*function)(Parameters...), Arguments... arguments) {
-  return function == nullptr ? NVML_ERROR_FUNCTION_NOT_FOUND : function(arguments...);
+  if (function == nullptr) {
+    return NVML_ERROR_FUNCTION_NOT_FOUND;
+  }
+  CallCounter().fetch_add(1, std::memory_order_relaxed);
+  return function(arguments...);
 }
 
 // The handle of a GPU or MIG device.

@@ -245,6 +245,8 @@ inline constexpr char kDriverConfigDigest[] = "DRIVER_CONFIG_DIGEST";
 // ---------------------------------------------------------------------------------------
 // What the metrics exporter has counted, until the node boots.
 inline constexpr char kExporterState[] = "/run/nvidia/metrics-exporter";
+// In that folder: where `gantry dcgmi` asks the exporter.
+inline constexpr char kExporterSocket[] = "dcgmi.sock";
 inline constexpr char kDriverInstallDir[] = "/run/nvidia/driver";
 // Modules that a driver container compiled, and the digest of the settings it loaded them with.
 inline constexpr char kDriverCacheDir[] = "/run/nvidia/driver-cache";

@@ -100,6 +100,24 @@ def test_the_kubelet_is_asked_when_its_folders_change(exporter):  # noqa: F811
     assert calls(one) <= before + 6
 
 
+def test_dcgm_exporter_599_scrapes_ask_neither_driver_nor_kubelet(exporter):  # noqa: F811
+    """GPUs in MIG mode with many pods: what a scrape costs does not depend on who has to be asked."""
+    profile = {"gpus": [{"product": "NVIDIA A100-SXM4-80GB", "count": 8, "mig_devices": ["1g.10gb"] * 7}]}
+    one = with_kubelet(exporter, profile, "--collect-interval=3600000", "--enable-exporter-metrics")
+    uuids = [re.findall(r"MIG-\S+", one.control("mig", str(n), "list")) for n in range(8)]
+    one.pods(*[("team", f"p{gpu}-{n}", "c", "nvidia.com/mig-1g.10gb", [uuid]) for gpu, of in enumerate(uuids)
+               for n, uuid in enumerate(of)])
+    wait(lambda: (one.folder / "kubelet.sock").exists(), "the kubelet")
+    one.start()
+    wait(lambda: len(pod_of(one.samples("DCGM_FI_DEV_FB_USED"))) == 56, "all pods", 30)
+    time.sleep(1)
+    nvml = lambda: one.samples("dcgm_exporter_nvml_calls_total")[0].value  # noqa: E731
+    before = nvml(), calls(one)
+    for _ in range(50):
+        one.get()
+    assert (nvml(), calls(one)) == before
+
+
 def test_a_kubelet_with_another_root(exporter):  # noqa: F811
     """Its folder of devices stays where Kubernetes has it; those of pods and sockets move."""
     one = exporter("2xt4", "-k", "--kubelet-root=/data/kubelet", start=False)
@@ -150,7 +168,7 @@ def test_a_kubelet_that_is_slow_or_away_takes_no_pod(exporter):  # noqa: F811
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_each_pod_of_a_shared_gpu_has_what_its_processes_use(exporter, version):  # noqa: F811
-    """dcgm-exporter#307, #582, and #521: a process in no pod."""
+    """dcgm-exporter#307 and #582; and #521: a process in no pod."""
     one = exporter("8xh100-80", "-k", "--kubernetes-virtual-gpus", start=False)
     uuid, node = one.gpus()[0]["uuid"], Node(one, version)
     for n in range(3):
@@ -320,6 +338,34 @@ def test_thread_08_claims_have_a_uid_and_labels(exporter, plane):  # noqa: F811
     assert got["big"].labels["gpu"] == "1" and "dra_mig_profile" not in got["big"].labels
     small = got["small"].labels
     assert (small["dra_mig_profile"], small["dra_mig_device_uuid"], small["dra_device_name"]) == ("1g.5gb", mig, "mig-0")
+
+
+def test_a_pod_that_only_looks_at_gpus_hides_nobody(exporter, plane):  # noqa: F811
+    """A claim with adminAccess, as monitoring has it: the GPU is its user's."""
+    one = exporter("2xt4", "-k", "--kubernetes-enable-dra", f"--kubeconfig={plane.kubeconfig}", "--node-name=admin")
+    plane.call("POST", "/api/v1/namespaces", {"metadata": {
+        "name": "watchers", "labels": {"resource.kubernetes.io/admin-access": "true"}}})
+    for ns, name, admin in (("team", "uses", False), ("watchers", "looks", True)):
+        request = {"deviceClassName": "gpu.nvidia.com", "allocationMode": "All", **({"adminAccess": True} if admin else {})}
+        path = f"/apis/resource.k8s.io/v1/namespaces/{ns}/resourceclaims"
+        claim = plane.call("POST", path, {"metadata": {"name": name},
+                                          "spec": {"devices": {"requests": [{"name": "gpu", "exactly": request}]}}})
+        claim["status"] = {"allocation": {"devices": {"results": [
+            {"request": "gpu", "driver": "gpu.nvidia.com", "pool": "admin", "device": "gpu-0", **({"adminAccess": True} if admin
+                                                                                             else {})}]}}}
+        plane.call("PUT", f"{path}/{name}/status", claim)
+    plane.call("POST", "/apis/resource.k8s.io/v1/resourceslices", {"metadata": {"name": "admin"}, "spec": {
+        "driver": "gpu.nvidia.com", "nodeName": "admin", "pool": {"name": "admin", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "gpu-0", "attributes": {"uuid": {"string": one.gpus()[0]["uuid"]}}}]}})
+    one.pods(("team", "job", "main", "", [], [{"claim": "uses", "pool": "admin", "device": "gpu-0"}]),
+             ("watchers", "exporter", "main", "", [], [{"claim": "looks", "pool": "admin", "device": "gpu-0"}]))
+    wait(lambda: pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"), gpu="0") == {("team", "job", "main")}, "the user", 30)
+    time.sleep(1)
+    assert pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"), gpu="0") == {("team", "job", "main")}
+    assert pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"), gpu="1") == {(None, None, None)}
+    asked = [json.loads(line)["requestURI"] for line in (plane.folder / "audit").read_text().splitlines()]
+    for name in ("team/resourceclaims/uses", "watchers/resourceclaims/looks"):
+        assert sum(uri.endswith(name) for uri in asked) == 1, "each claim is asked for once"
 
 
 def test_thread_10_mig_devices_have_all_labels_of_their_pods(exporter, plane):  # noqa: F811

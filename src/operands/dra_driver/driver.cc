@@ -32,8 +32,7 @@ namespace {
 // Gantry's hook program in the driver's folder, under the name by which it knows what to do.
 constexpr char kHookCopy[] = "nvidia-cdi-hook";
 
-constexpr kube::Kind kResourceClaim{"resource.k8s.io", "v1", "ResourceClaim", "resourceclaims",
-                                    true};
+using kube::kinds::kResourceClaim;
 
 // A predecessor that was killed may take a moment to end; a free lock sends no event.
 constexpr std::chrono::seconds kLockWait{5};

@@ -76,13 +76,40 @@ SliceDevices CompletePools(const std::vector<Slice>& slices) {
   return devices;
 }
 
+AdminDevices ProjectClaim(const Json& claim) {
+  AdminDevices devices;
+  for (const Json& result : ListAt(claim, "status.allocation.devices.results")) {
+    if (BoolAt(result, "adminAccess", false)) {
+      devices.emplace(TextAt(result, "pool"), TextAt(result, "device"));
+    }
+  }
+  return devices;
+}
+
+std::set<kube::Key> ClaimsOf(const std::vector<kubelet::PodResources>& pods) {
+  std::set<kube::Key> claims;
+  for (const auto& pod : pods) {
+    for (const auto& container : pod.containers) {
+      for (const kubelet::ClaimDevice& claimed : container.claims) {
+        if (claimed.driver == kClaimDriver) {
+          claims.insert({.ns = claimed.ns, .name = claimed.claim});
+        }
+      }
+    }
+  }
+  return claims;
+}
+
 void AddClaimHolders(const std::vector<kubelet::PodResources>& pods, const SliceDevices& devices,
-                     const std::vector<gpu::Gpu>& gpus, gpu::Holders& holders) {
+                     const Claims& claims, const std::vector<gpu::Gpu>& gpus,
+                     gpu::Holders& holders) {
   for (const auto& pod : pods) {
     for (const auto& container : pod.containers) {
       for (const kubelet::ClaimDevice& claimed : container.claims) {
         const auto device = devices.find({claimed.pool, claimed.device});
-        if (claimed.driver != kClaimDriver || device == devices.end()) {
+        const auto claim = claims.find({.ns = claimed.ns, .name = claimed.claim});
+        if (claimed.driver != kClaimDriver || device == devices.end() || claim == claims.end() ||
+            claim->second.contains({claimed.pool, claimed.device})) {
           continue;
         }
         if (const auto part = gpu::PartOfUuid(device->second.uuid, gpus)) {

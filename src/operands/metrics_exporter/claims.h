@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/json.h"
 #include "gpu/gpu.h"
 #include "gpu/pod_gpus.h"
+#include "kube/object.h"
 #include "kubelet/pod_resources.h"
 
 // GPUs that pods have by resource claims (dynamic resource allocation).
@@ -40,8 +42,19 @@ using SliceDevices = std::map<std::pair<std::string, std::string>, SliceDevice>;
 // Of each pool the newest generation of which all slices are there.
 SliceDevices CompletePools(const std::vector<Slice>& slices);
 
-// Adds the containers whose claims have devices of ours, with the labels dra_*.
+// What the API server says of a ResourceClaim: devices that its pods have to look at beside whoever
+// uses them (adminAccess), by pool and device.
+using AdminDevices = std::set<std::pair<std::string, std::string>>;
+AdminDevices ProjectClaim(const Json& claim);
+// By namespace and name. Of a claim that is not here nothing is known yet.
+using Claims = std::map<kube::Key, AdminDevices>;
+// The claims of our driver that these pods have.
+std::set<kube::Key> ClaimsOf(const std::vector<kubelet::PodResources>& pods);
+
+// Adds the containers whose claims have devices of ours, with the labels dra_*. Who only looks at a
+// device does not use it.
 void AddClaimHolders(const std::vector<kubelet::PodResources>& pods, const SliceDevices& devices,
-                     const std::vector<gpu::Gpu>& gpus, gpu::Holders& holders);
+                     const Claims& claims, const std::vector<gpu::Gpu>& gpus,
+                     gpu::Holders& holders);
 
 }  // namespace gantry::metrics_exporter

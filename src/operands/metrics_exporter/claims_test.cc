@@ -73,7 +73,7 @@ TEST(Claims, HoldTheDevicesOfTheirPools) {
                         .claims = {claim(kClaimDriver, "gpu-0"), claim(kClaimDriver, "mig-1"),
                                    claim(kClaimDriver, "gpu-7"),
                                    claim("nic.example.com", "gpu-0")}}}}},
-      devices, gpus, holders);
+      devices, {{{.ns = "team", .name = "claim"}, {}}}, gpus, holders);
   ASSERT_EQ(holders.size(), 2U);
   const auto& whole = holders.at({"GPU-0"});
   ASSERT_EQ(whole.size(), 1U);
@@ -85,6 +85,32 @@ TEST(Claims, HoldTheDevicesOfTheirPools) {
   const auto& part = holders.at({"GPU-1", gpus[1].mig_devices.front().gpu_instance});
   EXPECT_THAT(part[0].attributes, Contains(Pair("dra_mig_profile", "1g.10gb")));
   EXPECT_THAT(part[0].attributes, Contains(Pair("dra_mig_device_uuid", mig)));
+}
+
+TEST(Claims, WhoOnlyLooksAtADeviceDoesNotHoldIt) {
+  const AdminDevices admin = ProjectClaim(*ParseJson(R"({"status": {"allocation": {"devices": {
+      "results": [{"driver": "gpu.nvidia.com", "pool": "n1", "device": "gpu-0", "adminAccess": true},
+                  {"driver": "gpu.nvidia.com", "pool": "n1", "device": "gpu-1"}]}}}})"));
+  EXPECT_THAT(admin, ElementsAre(Pair("n1", "gpu-0")));
+  const auto gpus = gpu::Gpus(2);
+  const SliceDevices devices = {{{"n1", "gpu-0"}, {"gpu-0", "GPU-0", ""}},
+                                {{"n1", "gpu-1"}, {"gpu-1", "GPU-1", ""}}};
+  const std::vector<kubelet::PodResources> pods = {
+      {.ns = "team",
+       .name = "job",
+       .containers = {{.name = "main",
+                       .devices = {},
+                       .claims = {{"claim", "team", kClaimDriver, "n1", "gpu-0"},
+                                  {"claim", "team", kClaimDriver, "n1", "gpu-1"},
+                                  {"new", "team", kClaimDriver, "n1", "gpu-0"},
+                                  {"nic", "team", "nic.example.com", "n1", "nic-0"}}}}}};
+  const kube::Key claim{.ns = "team", .name = "claim"};
+  const kube::Key unknown{.ns = "team", .name = "new"};
+  EXPECT_THAT(ClaimsOf(pods), ElementsAre(claim, unknown));
+  gpu::Holders holders;
+  AddClaimHolders(pods, devices, {{claim, admin}}, gpus, holders);
+  ASSERT_EQ(holders.size(), 1U) << "of a claim that is not known yet nothing is said";
+  EXPECT_EQ(holders.at({"GPU-1"}).front().pod, "job");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does the API server say of this node's pods and devices? One watch of its pods, if their
-// labels or uids are asked for, and one of the GPU driver's ResourceSlices, if claims are.
+// labels or uids are asked for, and one of the GPU driver's ResourceSlices, if claims are; and each
+// ResourceClaim once, because only it says whether a pod uses its devices or just looks at them.
 #include "operands/metrics_exporter/cluster_watch.h"
 
 #include <condition_variable>
@@ -66,6 +67,21 @@ class ClusterWatch::State {
     return all;
   }
 
+  void WantClaims(std::set<kube::Key> claims) {
+    if (!options_.slices) {
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    wanted_ = std::move(claims);
+    std::erase_if(claims_, [this](const auto& entry) { return !wanted_.contains(entry.first); });
+    stopped_.notify_all();
+  }
+
+  [[nodiscard]] Claims KnownClaims() const {
+    const std::lock_guard lock(mutex_);
+    return claims_;
+  }
+
  private:
   // v1 if the cluster has it (since 1.34), else v1beta1. Blocks until the API server answers;
   // nullopt: stopped before.
@@ -85,6 +101,47 @@ class ClusterWatch::State {
     return std::nullopt;
   }
 
+  // The next claim that is wanted and not known; nullopt: stopped.
+  std::optional<kube::Key> NextClaim(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    std::optional<kube::Key> next;
+    stopped_.wait(lock, stop, [&] {
+      for (const kube::Key& key : wanted_) {
+        if (!claims_.contains(key)) {
+          next = key;
+        }
+      }
+      return next.has_value();
+    });
+    return stop.stop_requested() ? std::nullopt : next;
+  }
+
+  void ReadClaims(const std::stop_token& stop, std::string_view version) {
+    kube::Kind kind = kube::kinds::kResourceClaim;
+    kind.version = version;
+    const auto client = client_->Bounded(stop);
+    std::string told;
+    while (const auto key = NextClaim(stop)) {
+      const auto claim = client->Get(kind, *key);
+      const bool lasts = !claim && claim.error().kind != ErrorKind::kNotFound &&
+                         claim.error().kind != ErrorKind::kDenied;
+      if (!claim && claim.error().kind != ErrorKind::kNotFound && claim.error().message != told) {
+        told = claim.error().message;
+        log::Warning("whether claims only look at GPUs is not known: {}", told);
+      }
+      std::unique_lock lock(mutex_);
+      if (lasts) {
+        stopped_.wait_for(lock, stop, kAskAgain, [] { return false; });
+        continue;
+      }
+      if (wanted_.contains(*key)) {
+        claims_[*key] = claim ? ProjectClaim(*claim) : AdminDevices();
+      }
+      lock.unlock();
+      options_.changed();
+    }
+  }
+
   void WatchSlices(const std::stop_token& stop) {
     const auto kind = SliceKind(stop);
     if (!kind) {
@@ -94,16 +151,17 @@ class ClusterWatch::State {
                       OfNode(options_.node, format("spec.driver={}", kClaimDriver)), slices_,
                       {.absent_kind_is_empty = true});
     watch.Start();
-    std::unique_lock lock(mutex_);
-    stopped_.wait(lock, stop, [] { return false; });
+    ReadClaims(stop, kind->version);
   }
 
   const Options options_;
   const std::unique_ptr<kube::Client> client_;
   kube::Cache<PodFacts> pods_;
   kube::Cache<Slice> slices_;
-  std::mutex mutex_;
-  std::condition_variable_any stopped_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any stopped_;  // or other claims are wanted
+  std::set<kube::Key> wanted_;
+  Claims claims_;
   std::optional<kube::Watch> pod_watch_;
   std::jthread thread_;
 };
@@ -122,5 +180,9 @@ Result<std::unique_ptr<ClusterWatch>> ClusterWatch::Start(Options options) {
 std::map<kube::Key, PodFacts> ClusterWatch::Pods() const { return state_->Pods(); }
 
 SliceDevices ClusterWatch::Devices() const { return CompletePools(state_->Slices()); }
+
+void ClusterWatch::WantClaims(std::set<kube::Key> claims) { state_->WantClaims(std::move(claims)); }
+
+Claims ClusterWatch::KnownClaims() const { return state_->KnownClaims(); }
 
 }  // namespace gantry::metrics_exporter

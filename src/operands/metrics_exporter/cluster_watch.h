@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/error.h"
@@ -36,6 +37,10 @@ class ClusterWatch {
 
   [[nodiscard]] std::map<kube::Key, PodFacts> Pods() const;
   [[nodiscard]] SliceDevices Devices() const;
+  // Asks for those of these claims that are not known, if claims are asked for, and forgets others.
+  // Each is asked for once: what was allocated stays so until the claim is gone.
+  void WantClaims(std::set<kube::Key> claims);
+  [[nodiscard]] Claims KnownClaims() const;
 
  private:
   class State;

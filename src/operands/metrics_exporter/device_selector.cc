@@ -109,6 +109,14 @@ Result<DeviceSelector> ParseDevices(std::string_view text) {
   return selector.gpus || selector.instances ? Result<DeviceSelector>(selector) : Wrong(text);
 }
 
+unsigned InstanceId(const gpu::Gpu& gpu, unsigned gpu_instance) {
+  const std::vector<unsigned> ids = InstanceIds(gpu);
+  const auto found =
+      std::ranges::find(gpu.mig_devices, gpu_instance, &nvml::MigDevice::gpu_instance);
+  return found == gpu.mig_devices.end() ? gpu.index * kInstancesOfGpu
+                                        : ids[static_cast<size_t>(found - gpu.mig_devices.begin())];
+}
+
 std::optional<Selected> Select(const DeviceSelector& selector, const gpu::Gpu& gpu) {
   Selected selected{.gpu = gpu, .own_series = Has(selector.gpus, gpu.index)};
   const std::vector<unsigned> ids = InstanceIds(gpu);

@@ -38,6 +38,9 @@ struct Selected {
 // nullopt: nothing of it is selected.
 std::optional<Selected> Select(const DeviceSelector& selector, const gpu::Gpu& gpu);
 
+// DCGM's id of a GPU instance of this GPU.
+unsigned InstanceId(const gpu::Gpu& gpu, unsigned gpu_instance);
+
 // kInvalid: the first id that is selected and does not exist.
 Status CheckPresent(const DeviceSelector& selector, const gpu::GpuSet& set);
 

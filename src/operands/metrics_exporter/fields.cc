@@ -86,8 +86,6 @@ constexpr auto kOnlyDcgm = std::to_array<std::string_view>({
     "DCGM_FI_DEV_VGPU_",
     "DCGM_FI_DEV_PLATFORM_",
     "DCGM_FI_DEV_NVLINK_PP",
-    "DCGM_FI_DEV_NVLINK_LINK_STATUS",
-    "DCGM_FI_DEV_NVLINK_GET_STATE",
     "DCGM_FI_DEV_NVLINK_P2P_STATUS",
     "DCGM_FI_DEV_P2P_NVLINK_STATUS",
     "DCGM_FI_DEV_NVLINK_ERROR",
@@ -137,15 +135,20 @@ Field OfLink(const FieldRow& row, unsigned link) {
   Field field = FromRow(row, kPrefix);
   field.name = WithLink(field.name, link);
   field.other = WithLink(field.other, link);
-  if (row.from == From::kGpm) {
-    field.reading.argument += 2 * link;  // those of a link stand together
-  } else {
-    field.reading.scope = link;
-  }
+  field.reading = AtLink(field.from, field.reading, link);
   return field;
 }
 
 }  // namespace
+
+nvml::Reading AtLink(From from, nvml::Reading reading, unsigned link) {
+  if (from == From::kGpm) {
+    reading.argument += 2 * link;  // those of a link stand together
+  } else {
+    reading.scope = link;
+  }
+  return reading;
+}
 
 std::vector<Field> AllFields() {
   std::vector<Field> all;

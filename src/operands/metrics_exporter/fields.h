@@ -13,8 +13,9 @@
 
 namespace gantry::metrics_exporter {
 
-// Of what a field has a value: a GPU, or each of its GPU instances where it is divided by MIG.
-enum class Level : uint8_t { kGpu, kInstance };
+// Of what a field has a value: a GPU, each of its GPU instances if it is divided by MIG, or each of
+// its NVLinks.
+enum class Level : uint8_t { kGpu, kInstance, kLink };
 
 // What a value is printed as. Ratios of bit errors are packed (nvml.h, NVML_NVLINK_BER_*). The
 // memory's temperature is 0 where it has no sensor, as DCGM 4.6 has it.
@@ -62,6 +63,9 @@ struct Field {
   double factor = 1;  // from NVML's unit to DCGM's
 };
 
+// What to read of one link of a GPU.
+nvml::Reading AtLink(From from, nvml::Reading reading, unsigned link);
+
 // By either of its names, or by that of dcgm-exporter 1.x ("dcgm_gpu_temp"). nullopt: DCGM has no
 // such field, or it can't be had from NVML (IsDcgmOnly).
 std::optional<Field> FindField(std::string_view name);
@@ -89,6 +93,11 @@ struct FieldRow {
   [[nodiscard]] constexpr FieldRow OfInstance() const {
     FieldRow row = *this;
     row.level = Level::kInstance;
+    return row;
+  }
+  [[nodiscard]] constexpr FieldRow OfLink() const {
+    FieldRow row = *this;
+    row.level = Level::kLink;
     return row;
   }
   [[nodiscard]] constexpr FieldRow As(Shape printed) const {

@@ -112,6 +112,40 @@ constexpr auto kNvLinkRows = std::to_array<FieldRow>({
              Source::kFieldValue, NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_14, kAllLinks),
     FieldRow("DEV_NVLINK_FEC_HISTORY_15_TOTAL", "DEV_NVLINK_COUNT_FEC_HISTORY_15",
              Source::kFieldValue, NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_15, kAllLinks),
+    FieldRow("DEV_NVLINK_LINK_STATUS", "DEV_NVLINK_GET_STATE", Source::kFieldValue,
+             NVML_FI_DEV_NVLINK_GET_STATE)
+        .OfLink(),
+    FieldRow("DEV_NVLINK_CRC_FLIT_ERROR_PER_LINK_TOTAL", "", Source::kNvLinkErrors,
+             NVML_NVLINK_ERROR_DL_CRC_FLIT)
+        .OfLink(),
+    FieldRow("DEV_NVLINK_CRC_DATA_ERROR_PER_LINK_TOTAL", "", Source::kNvLinkErrors,
+             NVML_NVLINK_ERROR_DL_CRC_DATA)
+        .OfLink(),
+    FieldRow("DEV_NVLINK_REPLAY_ERROR_PER_LINK_TOTAL", "", Source::kNvLinkErrors,
+             NVML_NVLINK_ERROR_DL_REPLAY)
+        .OfLink(),
+    FieldRow("DEV_NVLINK_RECOVERY_ERROR_PER_LINK_TOTAL", "", Source::kNvLinkErrors,
+             NVML_NVLINK_ERROR_DL_RECOVERY)
+        .OfLink(),
+    FieldRow("DEV_NVLINK_THROUGHPUT_PER_LINK", "", Source::kFieldValue, kBothWays)
+        .By(From::kLinkRate)
+        .OfLink(),
+    FieldRow("DEV_NVLINK_TX_THROUGHPUT_PER_LINK", "", Source::kFieldValue, kSent)
+        .By(From::kLinkRate)
+        .OfLink(),
+    FieldRow("DEV_NVLINK_RX_THROUGHPUT_PER_LINK", "", Source::kFieldValue, kReceived)
+        .By(From::kLinkRate)
+        .OfLink(),
+    FieldRow("PROF_NVLINK_TX_BYTES_PER_LINK", "", Source::kFieldValue,
+             NVML_GPM_METRIC_NVLINK_L0_TX_PER_SEC)
+        .By(From::kGpm)
+        .Times(kMib)
+        .OfLink(),
+    FieldRow("PROF_NVLINK_RX_BYTES_PER_LINK", "", Source::kFieldValue,
+             NVML_GPM_METRIC_NVLINK_L0_RX_PER_SEC)
+        .By(From::kGpm)
+        .Times(kMib)
+        .OfLink(),
 });
 
 constexpr auto kLinkRows = std::to_array<FieldRow>({

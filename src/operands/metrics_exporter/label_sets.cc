@@ -121,7 +121,27 @@ void AppendSorted(std::string& to, std::vector<Label> labels, const std::vector<
   }
 }
 
+namespace {
+
+// NVLinks count from 1 in dcgm-exporter.
+std::string LinkIdentity(const gpu::Gpu& gpu, unsigned link, const Labelling& how) {
+  std::string labels;
+  AppendLabel(labels, "nvlink", std::to_string(link + 1));
+  AppendLabel(labels, "gpu", std::to_string(gpu.index));
+  AppendLabel(labels, "gpu_uuid", gpu.uuid);
+  AppendLabel(labels, "pci_bus_id", NvmlBusId(gpu.pci_bus_id));
+  AppendLabel(labels, "device", format("nvidia{}", gpu.minor));
+  AppendLabel(labels, "model_name", ModelName(gpu.name, how.replace_blanks));
+  AppendHost(labels, how);
+  return labels;
+}
+
+}  // namespace
+
 std::string Identity(const gpu::Gpu& gpu, const Measured& part, const Labelling& how) {
+  if (part.link) {
+    return LinkIdentity(gpu, *part.link, how);
+  }
   std::string labels;
   AppendLabel(labels, "gpu", std::to_string(gpu.index));
   AppendLabel(labels, how.old_names ? "uuid" : "UUID", gpu.uuid);
@@ -131,6 +151,9 @@ std::string Identity(const gpu::Gpu& gpu, const Measured& part, const Labelling&
   if (part.gpu_instance) {
     AppendLabel(labels, "GPU_I_PROFILE", part.profile);
     AppendLabel(labels, "GPU_I_ID", std::to_string(*part.gpu_instance));
+  }
+  if (part.compute_instance) {
+    AppendLabel(labels, "GPU_CI_ID", std::to_string(*part.compute_instance));
   }
   AppendHost(labels, how);
   return labels;

@@ -21,7 +21,7 @@ void AppendLabel(std::string& to, std::string_view name, std::string_view value)
 // The same of all, by name.
 void AppendSorted(std::string& to, std::vector<Label> labels, const std::vector<Label>& more);
 
-// What all series of a GPU or instance begin with.
+// What all series of a GPU, instance or NVLink begin with.
 std::string Identity(const gpu::Gpu& gpu, const Measured& part, const Labelling& how);
 // Those of the file of counters.
 std::vector<Label> TextLabels(const Counters& counters, const Measured& part);

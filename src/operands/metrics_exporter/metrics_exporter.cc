@@ -29,6 +29,7 @@
 #include "gpu/device_nodes.h"
 #include "gpu/monitor.h"
 #include "gpu/owners_file.h"
+#include "host/files.h"
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
@@ -36,18 +37,23 @@
 #include "operands/metrics_exporter/document_nodes.h"
 #include "operands/metrics_exporter/flags.h"
 #include "operands/metrics_exporter/follow_pods.h"
+#include "operands/metrics_exporter/live_values.h"
 #include "operands/metrics_exporter/load_counters.h"
 #include "operands/metrics_exporter/own_nodes.h"
 #include "operands/metrics_exporter/pages.h"
 #include "operands/metrics_exporter/sampler.h"
 #include "operands/metrics_exporter/state_file.h"
+#include "operands/metrics_exporter/tool_pages.h"
 #include "operands/metrics_exporter/xid_watch.h"
 #include "policy/names.h"
 
 namespace gantry::metrics_exporter {
 namespace {
 
-using Message = std::variant<gpu::Observation, PodsSeen>;
+// What a tool of this node waits for.
+enum class ToolAsks { kValues, kHealth };
+
+using Message = std::variant<gpu::Observation, PodsSeen, ToolAsks>;
 
 // Between two tries to open NVML while there is no driver.
 constexpr std::chrono::seconds kLookAgain(5);
@@ -55,6 +61,10 @@ constexpr std::chrono::seconds kLookAgain(5);
 constexpr std::chrono::seconds kSettled(3);
 // So long a text is good while nothing changes: events leave their windows by time alone.
 constexpr std::chrono::seconds kPageLasts(1);
+// What a tool may get that is so old: one look serves those that ask at once.
+constexpr std::chrono::milliseconds kLiveAge(100);
+// Health is looked at so long after a tool has asked, for what it tells by growth.
+constexpr std::chrono::minutes kHealthKept(10);
 
 bool Has(const std::vector<std::string>& all, std::string_view one) {
   return std::ranges::find(all, one) != all.end();
@@ -76,6 +86,7 @@ class Exporter {
         owners_reader_(flags_.status_dir),
         sampler_(
             std::make_shared<Sampler>(std::move(counters), flags_.devices, ProcessesRoot(flags_))),
+        live_(std::make_shared<LiveValues>([this] { mailbox_.Post(ToolAsks::kValues); })),
         document_(ManagementDocument(flags_.host_root)),
         events_(flags_.windows),
         state_(flags_.state_dir) {
@@ -87,6 +98,9 @@ class Exporter {
  private:
   Status Watch();
   http::Response Serve(std::string_view path);
+  void ServeTools();
+  http::Response Tell(std::string_view path);
+  http::Response TellHealth(SteadyTime now);
   std::shared_ptr<const http::SharedBody> Metrics();
   std::string MetricsNow(SteadyTime now);
   void Reload();
@@ -100,6 +114,7 @@ class Exporter {
   void Sample();
   void Take(gpu::Observation& seen);
   void Take(PodsSeen& seen);
+  void Take(ToolAsks asks);
   void On(gpu::GpusFound& found);
   void On(gpu::GpusMissing& missing);
   void On(gpu::DriverClosed& closed);
@@ -117,6 +132,9 @@ class Exporter {
   const host::StatusFiles files_;
   gpu::OwnersReader owners_reader_;
   const std::shared_ptr<Sampler> sampler_;
+  const std::shared_ptr<LiveValues> live_;
+  // Whether the look that is under way is for the counters; tools ask more often.
+  const std::shared_ptr<std::atomic<bool>> for_counters_ = std::make_shared<std::atomic<bool>>();
   const std::string document_;  // of the device nodes that a container is given
   Mailbox<Message> mailbox_;
 
@@ -124,7 +142,10 @@ class Exporter {
   EventLog events_;
   Users users_;
   size_t dropped_ = 0;
-  std::atomic<uint64_t> changes_ = 0;  // of the events and users
+  std::optional<SteadyTime> health_at_;  // the last look at it that a tool has asked for
+  bool health_wanted_ = false;           // such a look is under way
+  bool looked_again_ = false;            // for it
+  std::atomic<uint64_t> changes_ = 0;    // of the events and users
 
   struct RenderedPage {
     std::shared_ptr<const http::SharedBody> body = {};
@@ -138,6 +159,7 @@ class Exporter {
   std::unique_ptr<gpu::Monitor> monitor_;
   bool keeps_off_ = false;  // another program needs a GPU that is open nowhere else
   std::unique_ptr<PodFollower> follower_;
+  std::unique_ptr<http::Server> tools_;
   XidWatch xids_;
   StateFile state_;
   PodsSeen pods_;
@@ -172,6 +194,60 @@ http::Response Exporter::Serve(std::string_view path) {
   return path == "/metrics" ? MetricsPage(Metrics()) : Page(path, sampler_->reloading());
 }
 
+// For whoever may be root on the node, and no other.
+void Exporter::ServeTools() {
+  if (flags_.state_dir.empty()) {
+    return;
+  }
+  const auto made = host::MakeDirectories(flags_.state_dir);
+  auto server =
+      made ? http::Server::Start("unix:" + JoinPath(flags_.state_dir, names::kExporterSocket),
+                                 [this](std::string_view path) { return Tell(path); })
+           : std::unexpected(made.error());
+  if (server) {
+    tools_ = *std::move(server);
+  } else {
+    log::Warning("dcgmi does not reach this exporter: {}", server.error().message);
+  }
+}
+
+// 202: not yet; the tool asks again.
+http::Response Exporter::Tell(std::string_view path) {
+  constexpr std::string_view kValues = "/values/";
+  const SteadyTime now = RealClock().Now();
+  if (path == "/devices") {
+    return {.status = 200, .body = DevicesJson(live_->gpus().gpus).dump()};
+  }
+  if (path == "/health") {
+    return TellHealth(now);
+  }
+  if (!path.starts_with(kValues)) {
+    return {.status = 404, .body = "not found\n"};
+  }
+  const auto values = live_->Take(std::string(path.substr(kValues.size())), kLiveAge, now);
+  if (!values) {
+    return {.status = 400, .body = values.error().message};
+  }
+  const std::optional<Sampler::Snapshot>& taken = *values;
+  if (!taken) {
+    return {.status = 202, .body = ""};
+  }
+  const std::lock_guard lock(mutex_);
+  return {.status = 200, .body = ValuesJson(*taken->counters, taken->gpus, events_, now).dump()};
+}
+
+http::Response Exporter::TellHealth(SteadyTime now) {
+  const std::lock_guard lock(mutex_);
+  if (health_at_ && *health_at_ + kPageLasts >= now) {
+    return {.status = 200,
+            .body = HealthJson(sampler_->Take().gpus, live_->gpus().failed, events_, now).dump()};
+  }
+  if (!std::exchange(health_wanted_, true)) {
+    mailbox_.Post(ToolAsks::kHealth);
+  }
+  return {.status = 202, .body = ""};
+}
+
 // Scrapers that come together get one text.
 std::shared_ptr<const http::SharedBody> Exporter::Metrics() {
   const SteadyTime now = RealClock().Now();
@@ -195,6 +271,9 @@ std::string Exporter::MetricsNow(SteadyTime now) {
     constexpr std::string_view kDropped = "dcgm_exporter_dropped_samples_total";
     printed.text += MetricHeading(kDropped, "counter", "Samples that Prometheus would refuse.") +
                     format("{} {}\n", kDropped, dropped_);
+    constexpr std::string_view kCalls = "dcgm_exporter_nvml_calls_total";
+    printed.text += MetricHeading(kCalls, "counter", "Calls into the driver's library.") +
+                    format("{} {}\n", kCalls, nvml::CallsMade());
     printed.text += FormatProcessMetrics();
   }
   return std::move(printed.text);
@@ -255,6 +334,7 @@ void Exporter::FollowOwners() {
 void Exporter::StartMonitor() {
   monitor_.reset();
   sampler_->DropAll();
+  live_->SetGpus({});
   const std::string dev_root = gpu::DevRootHere(OfDriver("DEV_ROOT_CTR_PATH"));
   if (auto watched = watcher_.Add(gpu::CapabilityNodes(dev_root), host::Watcher::For::kExistence);
       !watched) {
@@ -265,9 +345,18 @@ void Exporter::StartMonitor() {
           flags_.driver_root.empty() ? OfDriver("DRIVER_ROOT_CTR_PATH") : flags_.driver_root,
       .host_root = gpu::HostRoot(flags_.host_root),
       .tell = [this](gpu::Observation seen) { mailbox_.Post(std::move(seen)); },
-      .ask = [sampler = sampler_](const auto& library,
-                                  const auto& uuid) { return sampler->Sample(library, uuid); },
-      .forget = [sampler = sampler_] { sampler->ForgetLibrary(); }});
+      .ask =
+          [sampler = sampler_, live = live_, for_counters = for_counters_](const auto& library,
+                                                                           const auto& uuid) {
+            const Status sampled = *for_counters ? sampler->Sample(library, uuid) : Status();
+            const Status told = live->Sample(library, uuid);
+            return sampled ? told : sampled;
+          },
+      .forget =
+          [sampler = sampler_, live = live_] {
+            sampler->ForgetLibrary();
+            live->ForgetLibrary();
+          }});
   Look();
   sample_at_ = RealClock().Now() + flags_.interval;
 }
@@ -336,8 +425,34 @@ void Exporter::Sample() {
     Look();
   }
   if (!uuids.empty()) {
+    *for_counters_ = true;
     monitor_->Probe(std::move(uuids));
   }
+}
+
+void Exporter::Take(ToolAsks asks) {
+  if (asks == ToolAsks::kHealth) {
+    const SteadyTime now = RealClock().Now();
+    sampler_->WantHealth(now + kHealthKept);
+    looked_again_ = false;
+    if (sampler_->gpus().empty()) {
+      const std::lock_guard lock(mutex_);
+      health_at_ = now;
+      health_wanted_ = false;
+    }
+    Sample();
+    return;
+  }
+  if (monitor_ == nullptr || keeps_off_) {
+    return;
+  }
+  const gpu::GpuSet set = live_->gpus();
+  std::vector<std::string> uuids;
+  uuids.reserve(set.gpus.size());
+  for (const gpu::Gpu& gpu : set.gpus) {
+    uuids.push_back(gpu.uuid);
+  }
+  monitor_->Probe(std::move(uuids));
 }
 
 void Exporter::Take(gpu::Observation& seen) {
@@ -362,6 +477,7 @@ void Exporter::On(gpu::GpusFound& found) {
   const std::string news =
       format("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
   xids_.Know(found.set.gpus);
+  live_->SetGpus(found.set);
   const bool changed = sampler_->SetGpus(std::move(found.set));
   MapPods();
   if (changed) {
@@ -376,6 +492,7 @@ void Exporter::On(gpu::GpusMissing& missing) {
     log::Info("no GPUs: {}", missing_);
   }
   sampler_->SetGpus({});
+  live_->SetGpus({});
   sample_at_ = std::min(sample_at_, RealClock().Now() + kLookAgain);
 }
 
@@ -405,15 +522,19 @@ void Exporter::Count(const std::vector<SourcedXid>& xids) {
 
 void Exporter::On(gpu::Probed& probed) {
   const SteadyTime now = RealClock().Now();
+  const bool for_counters = for_counters_->exchange(false);
+  bool no_health = false;  // of a GPU that gave an answer
   std::unique_lock lock(mutex_);
   for (const auto& [uuid, status] : probed.answers) {
     const bool was_unwell = std::erase(unwell_, uuid) != 0;
+    live_->Ended(uuid, status.has_value());
     if (status) {
       if (was_unwell) {
         log::Info("GPU {} answers again", uuid);
       }
-      if (const auto facts = sampler_->FactsOf(uuid)) {
+      if (const auto facts = for_counters ? sampler_->FactsOf(uuid) : std::nullopt) {
         ++changes_;
+        no_health |= !facts->health.has_value();
         if (events_.Look(uuid, *facts, now)) {
           log::Info("GPU {} was reset", uuid);
         }
@@ -429,7 +550,17 @@ void Exporter::On(gpu::Probed& probed) {
       Look();  // a MIG device is gone, or all of the GPU
     }
   }
+  if (!for_counters) {
+    return;
+  }
   state_.Write(events_);
+  // A look may have begun before a tool asked for health. GPUs that are not selected have none.
+  if (health_wanted_ && (!no_health || std::exchange(looked_again_, true))) {
+    health_wanted_ = false;
+    health_at_ = now;
+  } else if (health_wanted_) {
+    sample_at_ = now;
+  }
   lock.unlock();
   sampler_->Publish();
 }
@@ -466,6 +597,7 @@ int Exporter::Run() {
     return 1;
   }
   log::Info("serving metrics of node {} on port {}", flags_.labelling.node, (*server)->port());
+  ServeTools();
   follower_ = FollowPods(flags_, [this](PodsSeen seen) { mailbox_.Post(std::move(seen)); });
   FollowOwners();
   FollowDriver();
@@ -507,6 +639,7 @@ int Exporter::Run() {
     }
   }
   // Nothing is told from here on, and no scrape is under way.
+  tools_.reset();
   follower_.reset();
   monitor_.reset();
   return failed_ ? 1 : 0;

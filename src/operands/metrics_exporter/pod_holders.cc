@@ -36,7 +36,7 @@ bool HasEnded(const PodsSeen& seen, const gpu::Holder& holder) {
 gpu::Holders HoldersNow(const PodsSeen& seen, const std::vector<gpu::Gpu>& gpus,
                         const PodChoice& choice) {
   gpu::Holders holders = gpu::HoldersOf(seen.pods, gpus, choice.resource_names);
-  AddClaimHolders(seen.pods, seen.devices, gpus, holders);
+  AddClaimHolders(seen.pods, seen.devices, seen.claims, gpus, holders);
   for (auto& [part, all] : holders) {
     std::vector<gpu::Holder> kept;
     for (gpu::Holder& holder : all) {

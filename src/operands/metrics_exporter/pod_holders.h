@@ -29,6 +29,7 @@ struct PodsSeen {
   host::PodsOfNode node = {};               // its folders
   std::map<kube::Key, PodFacts> facts = {};
   SliceDevices devices = {};
+  Claims claims = {};
   Jobs jobs = {};
   bool operator==(const PodsSeen&) const = default;
 };

@@ -45,7 +45,7 @@ class PodFollower::State {
     Wake();
   }
 
-  void SetCluster(const ClusterWatch* cluster) {
+  void SetCluster(ClusterWatch* cluster) {
     const std::lock_guard lock(mutex_);
     cluster_ = cluster;
   }
@@ -69,7 +69,7 @@ class PodFollower::State {
 
   std::mutex mutex_;  // of the rest
   bool closed_ = false;
-  const ClusterWatch* cluster_ = nullptr;
+  ClusterWatch* cluster_ = nullptr;
 };
 
 // Those in which something happens when pods come and go. Without the first of them there are no
@@ -151,8 +151,10 @@ void PodFollower::State::Look() {
 void PodFollower::State::Tell() {
   const std::lock_guard lock(mutex_);
   if (cluster_ != nullptr) {
+    cluster_->WantClaims(ClaimsOf(seen_.pods));
     seen_.facts = cluster_->Pods();
     seen_.devices = cluster_->Devices();
+    seen_.claims = cluster_->KnownClaims();
   }
   if (!closed_ && told_ != seen_) {
     told_ = seen_;

@@ -39,14 +39,15 @@ std::map<unsigned, std::string> PodsOf(const nvml::ProcessUses& processes,
 
 }  // namespace
 
-std::optional<Uses> ReadUses(const nvml::Library& library, const std::vector<std::string>& uuids,
+std::optional<Uses> ReadUses(const nvml::Library& library,
+                             const std::vector<nvml::FoundDevice>& handles,
                              const NodeProcesses& node, UsesBefore& before) {
   constexpr auto kReadings = std::to_array<nvml::Reading>(
       {{.source = nvml::Source::kUtilizationGpu},
        {.source = nvml::Source::kFieldValue, .argument = NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION}});
   DeviceUse device;
-  for (const std::string& uuid : uuids) {
-    const auto processes = nvml::Processes(library, uuid, before.asked);
+  for (const nvml::FoundDevice& handle : handles) {
+    const auto processes = nvml::Processes(library, handle, before.asked);
     if (!processes) {
       return std::nullopt;
     }
@@ -54,7 +55,7 @@ std::optional<Uses> ReadUses(const nvml::Library& library, const std::vector<std
     device.processes.timed = processes->timed;
     device.processes.asked = std::max(device.processes.asked, processes->asked);
   }
-  if (const auto answers = nvml::Read(library, uuids.front(), kReadings)) {
+  if (const auto answers = nvml::Read(library, handles.front(), kReadings)) {
     device.utilization = NumberOf(answers->at(0));
     device.energy = NumberOf(answers->at(1));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nvml/nvml.h"
+#include "nvml/sample.h"
 #include "operands/metrics_exporter/shares.h"
 
 namespace gantry::metrics_exporter {
@@ -24,9 +25,10 @@ struct NodeProcesses {
   std::optional<std::set<std::string>> running;  // host::RunningPods
 };
 
-// What the pods use of a GPU, or of the MIG devices of one GPU instance. nullopt: the driver has no
-// list of processes. May hang, as NVML may.
-std::optional<Uses> ReadUses(const nvml::Library& library, const std::vector<std::string>& uuids,
+// What the pods use of a GPU, or of the MIG devices of one GPU instance, at least one. nullopt: the
+// driver has no list of processes. May hang, as NVML may.
+std::optional<Uses> ReadUses(const nvml::Library& library,
+                             const std::vector<nvml::FoundDevice>& handles,
                              const NodeProcesses& node, UsesBefore& before);
 
 // Whether this process sees the node's processes: without that NVML lists none of other containers.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "gpu/gpu_set.h"
 #include "nvml/nvml.h"
 #include "operands/metrics_exporter/convert.h"
@@ -36,6 +37,8 @@ class Sampler {
   // error: it is lost. What it said before stays until Drop.
   Status Sample(const std::shared_ptr<nvml::Library>& library, const std::string& uuid);
 
+  // Reads what health is judged by until then, also if no counter asks for it.
+  void WantHealth(SteadyTime until);
   // The uids of the node's running pods (host::RunningPods); nullopt: unknown.
   void SetRunning(std::optional<std::set<std::string>> pods);
   // The GPUs that there are; values of others are forgotten, but for lost ones that the set names.
@@ -75,7 +78,8 @@ class Sampler {
     std::map<std::pair<unsigned, unsigned>, LinkCounter> links;  // by way and link
     std::shared_ptr<nvml::Library> library;                      // outlives the sample
     std::unique_ptr<nvml::GpmSample> gpm;
-    bool gpm_frozen = false;  // at the last sample
+    SteadyTime gpm_absent_until{};  // it has no performance counters
+    bool gpm_frozen = false;        // at the last sample
     UsesBefore uses;
   };
   struct OfGpu {
@@ -91,6 +95,7 @@ class Sampler {
   uint64_t version_ = 0;
   std::shared_ptr<const Counters> counters_;
   std::shared_ptr<const Counters> next_;
+  SteadyTime health_until_{};
   gpu::GpuSet set_;
   NodeProcesses node_;
   Values values_;
@@ -98,6 +103,7 @@ class Sampler {
   std::map<std::string, std::shared_ptr<History>> history_;
 
   [[nodiscard]] std::vector<gpu::Gpu> SelectedGpus() const;  // with the mutex held
+  void Blank(const std::string& uuid);                       // the same
   static Status Measure(const std::shared_ptr<nvml::Library>& library, const Target& target,
                         OfGpu& to);
 };

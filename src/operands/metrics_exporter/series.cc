@@ -111,6 +111,9 @@ class Writer {
   }
 
   [[nodiscard]] bool Applies(const Field& field, const Series& series) const {
+    if (series.part->link || field.level == Level::kLink) {
+      return series.part->link && field.level == Level::kLink;
+    }
     const bool instance = series.part->gpu_instance.has_value();
     const bool divided = series.gpu->mig_enabled;
     return field.level == Level::kInstance ? instance || !divided : !instance;

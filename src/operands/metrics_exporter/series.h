@@ -18,10 +18,13 @@
 
 namespace gantry::metrics_exporter {
 
-// The values of a GPU, or of one of its GPU instances.
+// The values of a GPU, or of one of its GPU instances or NVLinks.
 struct Measured {
   std::optional<unsigned> gpu_instance = {};
   std::string profile = {};  // of the instance: "1g.10gb"
+  // The instance's only compute instance; nullopt: it has several.
+  std::optional<unsigned> compute_instance = {};
+  std::optional<unsigned> link = {};  // one NVLink of the GPU
   // By the counters' metrics, and after them by their labels. Empty: nothing is to be printed.
   std::vector<std::optional<nvml::Value>> values;
   std::optional<Uses> uses = {};  // by pod; nullopt: not asked for, or not known

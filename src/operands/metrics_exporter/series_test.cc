@@ -194,6 +194,39 @@ TEST_F(Series, ValuesOfLabelsAreEscaped) {
   EXPECT_THAT(Print().text, HasSubstr("modelName=\"NVIDIA-A100-80GB\""));
 }
 
+TEST_F(Series, AnInstanceNamesItsOnlyComputeInstance) {
+  gpus_[1].parts[1].compute_instance = 0;
+  const std::string text = Print().text;
+  EXPECT_THAT(text, HasSubstr("GPU_I_PROFILE=\"1g.5gb\",GPU_I_ID=\"1\",GPU_CI_ID=\"0\",Hostname"));
+  EXPECT_THAT(text, HasSubstr("GPU_I_ID=\"2\",Hostname")) << "it has several";
+}
+
+TEST_F(Series, OfANvLinkHaveItsNumberAndItsGpu) {
+  counters_ = *ParseCounters(
+      "DCGM_FI_DEV_GPU_TEMP, gauge, t\n"
+      "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_PER_LINK_TOTAL, counter, r\n"
+      "DCGM_FI_DRIVER_VERSION, label, Driver\n");
+  const auto link = [](unsigned number, std::optional<nvml::Value> replays) {
+    return Measured{.link = number, .values = {std::nullopt, replays, nvml::Value("535.1")}};
+  };
+  gpus_ = {{gpus_[0].gpu,
+            {{.values = {40.0, std::nullopt, nvml::Value("535.1")}}, link(0, 3.0), link(1, {})}}};
+  users_.holders[{"GPU-0"}] = {{"team", "job", "main", ""}};
+  EXPECT_EQ(
+      Print().text,
+      "# HELP DCGM_FI_DEV_GPU_TEMP t\n"
+      "# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n"
+      "DCGM_FI_DEV_GPU_TEMP{gpu=\"0\",UUID=\"GPU-0\",pci_bus_id=\"00000000:00:00.0\","
+      "device=\"nvidia10\",modelName=\"Tesla T4\",Hostname=\"n1\","
+      "DCGM_FI_DRIVER_VERSION=\"535.1\",container=\"main\",namespace=\"team\",pod=\"job\"} 40\n"
+      "# HELP DCGM_FI_DEV_NVLINK_REPLAY_ERROR_PER_LINK_TOTAL r\n"
+      "# TYPE DCGM_FI_DEV_NVLINK_REPLAY_ERROR_PER_LINK_TOTAL counter\n"
+      "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_PER_LINK_TOTAL{nvlink=\"1\",gpu=\"0\","
+      "gpu_uuid=\"GPU-0\",pci_bus_id=\"00000000:00:00.0\",device=\"nvidia10\","
+      "model_name=\"Tesla T4\",Hostname=\"n1\",DCGM_FI_DRIVER_VERSION=\"535.1\","
+      "container=\"main\",namespace=\"team\",pod=\"job\"} 3\n");
+}
+
 TEST_F(Series, AFamilyWithoutSamplesIsNotPrinted) {
   gpus_.clear();
   EXPECT_EQ(Print().text, "");

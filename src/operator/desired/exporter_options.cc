@@ -117,6 +117,8 @@ void AddExporterClusterRole(Objects& objects, const Context& context, const Expo
   }
   if (reads.claims) {
     rules.push_back(Rule("resource.k8s.io", "resourceslices", {"get", "list", "watch"}));
+    // Whether a claim's pods use its devices, or only look at them.
+    rules.push_back(Rule("resource.k8s.io", "resourceclaims", {"get"}));
   }
   if (!rules.empty()) {
     AddClusterRole(objects, context, kReadPods, std::move(rules), kExporter);
