@@ -196,7 +196,7 @@ Result<std::string> DriverVersionOf(const Symbols& symbols) {
 
 }  // namespace
 
-uint64_t CallsMade() { return calls_made.load(std::memory_order_relaxed); }
+uint64_t CallsMade() { return CallCounter().load(std::memory_order_relaxed); }
 
 std::optional<bool> IsCoherent(const Symbols& symbols, nvmlDevice_t handle) {
   GantryNvmlAddressingMode mode{kAddressingModeVersion, 0};

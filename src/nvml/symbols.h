@@ -148,7 +148,10 @@ struct Symbols {
 };
 
 // Of this process, since its start.
-inline std::atomic<uint64_t> calls_made = 0;
+inline std::atomic<uint64_t>& CallCounter() {
+  static std::atomic<uint64_t> counter = 0;
+  return counter;
+}
 
 // Calls one function; a missing one is FUNCTION_NOT_FOUND, as NVML itself would return.
 template <typename... Parameters, typename... Arguments>
@@ -156,7 +159,7 @@ nvmlReturn_t Call(nvmlReturn_t (*function)(Parameters...), Arguments... argument
   if (function == nullptr) {
     return NVML_ERROR_FUNCTION_NOT_FOUND;
   }
-  calls_made.fetch_add(1, std::memory_order_relaxed);
+  CallCounter().fetch_add(1, std::memory_order_relaxed);
   return function(arguments...);
 }
 

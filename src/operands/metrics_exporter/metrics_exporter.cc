@@ -228,12 +228,12 @@ http::Response Exporter::Tell(std::string_view path) {
   if (!values) {
     return {.status = 400, .body = values.error().message};
   }
-  if (!*values) {
+  const std::optional<Sampler::Snapshot>& taken = *values;
+  if (!taken) {
     return {.status = 202, .body = ""};
   }
   const std::lock_guard lock(mutex_);
-  return {.status = 200,
-          .body = ValuesJson(*(*values)->counters, (*values)->gpus, events_, now).dump()};
+  return {.status = 200, .body = ValuesJson(*taken->counters, taken->gpus, events_, now).dump()};
 }
 
 http::Response Exporter::TellHealth(SteadyTime now) {
@@ -446,8 +446,9 @@ void Exporter::Take(ToolAsks asks) {
   if (monitor_ == nullptr || keeps_off_) {
     return;
   }
-  std::vector<std::string> uuids;
   const gpu::GpuSet set = live_->gpus();
+  std::vector<std::string> uuids;
+  uuids.reserve(set.gpus.size());
   for (const gpu::Gpu& gpu : set.gpus) {
     uuids.push_back(gpu.uuid);
   }

@@ -278,6 +278,7 @@ Result<std::vector<SampledLink>> LinksOf(const nvml::Library& library, const std
     return links;
   }
   std::vector<nvml::Reading> readings;
+  readings.reserve(kLinks);
   for (unsigned link = 0; link < kLinks; ++link) {
     readings.push_back({nvml::Source::kFieldValue, NVML_FI_DEV_NVLINK_GET_STATE, link});
   }
@@ -435,6 +436,9 @@ bool Sampler::SetGpus(gpu::GpuSet set) {
   std::erase_if(values_, gone);
   std::erase_if(next_values_, gone);
   std::erase_if(history_, gone);
+  for (const gpu::FailedGpu& failed : set.failed) {
+    Blank(failed.uuid);
+  }
   set_ = std::move(set);
   return SelectedGpus() != before;
 }
@@ -457,6 +461,10 @@ std::vector<gpu::Gpu> Sampler::gpus() const {
 void Sampler::Drop(const std::string& uuid) {
   const std::lock_guard lock(mutex_);
   ++version_;
+  Blank(uuid);
+}
+
+void Sampler::Blank(const std::string& uuid) {
   for (Values* const values : {&values_, &next_values_}) {
     const auto found = values->find(uuid);
     if (found == values->end()) {

@@ -103,6 +103,7 @@ class Sampler {
   std::map<std::string, std::shared_ptr<History>> history_;
 
   [[nodiscard]] std::vector<gpu::Gpu> SelectedGpus() const;  // with the mutex held
+  void Blank(const std::string& uuid);                       // the same
   static Status Measure(const std::shared_ptr<nvml::Library>& library, const Target& target,
                         OfGpu& to);
 };

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -120,15 +121,16 @@ Status Run(const Command& command) {
 }  // namespace
 
 int RunDcgmi(int argc, char** argv) {
-  const auto command = ParseCommand(argc, argv);
-  if (!command) {
-    std::fprintf(stderr, "Error: %s\n", command.error().message.c_str());
+  const auto parsed = ParseCommand(argc, argv);
+  if (!parsed) {
+    std::fprintf(stderr, "Error: %s\n", parsed.error().message.c_str());
     return 2;
   }
-  if (!command->has_value()) {
+  const std::optional<Command>& command = *parsed;
+  if (!command.has_value()) {
     return 0;
   }
-  if (const Status done = Run(**command); !done) {
+  if (const Status done = Run(*command); !done) {
     std::fprintf(stderr, "Error: %s\n", done.error().message.c_str());
     return 1;
   }
