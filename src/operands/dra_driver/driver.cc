@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <utility>
 
 #include "agent/loop.h"
@@ -31,6 +30,8 @@ namespace gantry::dra_driver {
 namespace {
 
 using kube::kinds::kResourceClaim;
+// In the image: Gantry's hook program, which knows by its name what to do.
+constexpr char kHookProgram[] = "/opt/gantry/gantry-runtime";
 
 // A predecessor that was killed may take a moment to end; a free lock sends no event.
 constexpr std::chrono::seconds kLockWait{5};
@@ -105,10 +106,7 @@ Status Driver::CopyHook() const {
   if (!flags_.cdi_hook.empty()) {
     return {};
   }
-  std::error_code error;
-  const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
-  return host::CopyFileAtomic(own.parent_path() / "gantry-runtime",
-                              JoinPath(folder_, names::kDraHookCopy), 0755);
+  return host::CopyFileAtomic(kHookProgram, JoinPath(folder_, names::kDraHookCopy), 0755);
 }
 
 // A document that names a program which does not exist would stop each container with a GPU.

@@ -54,7 +54,7 @@ void AddSlicePolicy(Objects& objects, const Context& context) {
       {"variables",
        Json::array({{{"name", "node"},
                      {"expression",
-                      "request.userInfo.extra[?'authentication.kubernetes.io/node-name'][0]"
+                      "request.userInfo.?extra[?'authentication.kubernetes.io/node-name'][?0]"
                       ".orValue('')"}},
                     {{"name", "sliceNode"},
                      {"expression",
