@@ -47,8 +47,6 @@ inline constexpr Kind kClusterRoleBinding{"rbac.authorization.k8s.io", "v1", "Cl
 inline constexpr Kind kRuntimeClass{"node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", false};
 inline constexpr Kind kCustomResourceDefinition{
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false};
-inline constexpr Kind kResourceClaim{"resource.k8s.io", "v1", "ResourceClaim", "resourceclaims",
-                                     true};
 inline constexpr Kind kResourceSlice{"resource.k8s.io", "v1", "ResourceSlice", "resourceslices",
                                      false};
 inline constexpr Kind kResourceClaim{"resource.k8s.io", "v1", "ResourceClaim", "resourceclaims",

@@ -8,7 +8,6 @@
 
 #include "host/pods_of_node.h"
 #include "operands/driver/compile_error.h"
-#include "operands/driver/holders.h"
 #include "operands/driver/install_plan.h"
 #include "operands/driver/modules.h"
 

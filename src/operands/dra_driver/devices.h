@@ -20,7 +20,7 @@ enum class DeviceType { kGpu, kMig };
 struct Device {
   std::string name;  // "gpu-3", "gpu-0-mig-1g10gb-19-0"
   DeviceType type = DeviceType::kGpu;
-  std::string uuid;                   // "GPU-...", "MIG-..."
+  std::string uuid = {};              // "GPU-...", "MIG-..."
   size_t gpu_at = 0;                  // its GPU's index in the set
   std::optional<size_t> mig_at = {};  // its index among that GPU's MIG devices
   Json published = {};                // as an entry of a slice's `devices`

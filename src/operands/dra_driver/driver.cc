@@ -29,7 +29,6 @@
 namespace gantry::dra_driver {
 namespace {
 
-using kube::kinds::kResourceClaim;
 // In the image: Gantry's hook program, which knows by its name what to do.
 constexpr char kHookProgram[] = "/opt/gantry/gantry-runtime";
 
