@@ -50,8 +50,7 @@ std::optional<Finding> ClaimWaits(const ClusterFacts& cluster, const PodFacts& p
       format("gets no device, although {} of {} are not allocated: {}",
              offered - cluster.devices_allocated, offered, pod.scheduler),
       "compare the DeviceClass and the selectors of its claim (kubectl describe resourceclaim) "
-      "with "
-      "the devices of the nodes that it may run on (kubectl get resourceslices -o yaml); a "
+      "with the devices of the nodes that it may run on (kubectl get resourceslices -o yaml); a "
       "resource nvidia.com/gpu needs the feature gate DRAExtendedResource");
 }
 

@@ -486,7 +486,8 @@ def test_gpus_are_objects_from_the_bus_on_and_complete_with_the_driver(api, buil
     node = new_node(api, "shown")
     machine = Machine(tmp_path, build, "2xt4", "shown")
     agent = gfd(machine, "shown")
-    first, second = wait(lambda: devices(api, "shown"), "devices")
+    wait(lambda: len(devices(api, "shown")) == 2, "both devices")
+    first, second = devices(api, "shown")
     assert [first["metadata"]["name"], second["metadata"]["name"]] == ["gpu-0-node-shown", "gpu-1-node-shown"]
     assert set(first["spec"]) == {"node", "index", "pciBusID"}
     assert first["metadata"]["ownerReferences"][0]["uid"] == node["metadata"]["uid"]

@@ -93,6 +93,11 @@ class Node:
         feature = self.api.feature(f"nvidia-mig-for-{self.name}") or {"spec": {"labels": {}}}
         return feature["spec"]["labels"].get("nvidia.com/mig.config.state", "")
 
+    def written(self) -> str:
+        """Changes with each write of the state."""
+        feature = self.api.feature(f"nvidia-mig-for-{self.name}")
+        return feature["metadata"]["resourceVersion"] if feature else ""
+
     def is_divided(self, *devices: str) -> bool:
         return all(self.machine.devices(index) == sorted(devices) for index in range(len(self.machine.uuids)))
 

@@ -2,6 +2,7 @@
 // Which GPUs does another program of this node have for now? They are neither published nor
 // prepared; the owner waits until the API server has the smaller slices and no claim has one of its
 // GPUs, and after that until they are published again.
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -22,7 +23,7 @@ void Driver::TakeOwners() {
   if (!std::exchange(owners_changed_, false)) {
     return;
   }
-  const auto taken = owners_reader_.Take();
+  auto taken = owners_reader_.Take();
   if (!taken.has_value()) {
     Warn("DRADeviceNotOffered",
          format("{}; {}; remove the file, or restart the program that writes it",
@@ -32,10 +33,11 @@ void Driver::TakeOwners() {
     return;
   }
   owners_known_ = true;
-  if (!taken->has_value()) {
+  std::optional<gpu::Owners>& owners = *taken;
+  if (!owners.has_value()) {
     return;
   }
-  const gpu::Owners before = std::exchange(owners_, **taken);
+  const gpu::Owners before = std::exchange(owners_, *std::move(owners));
   for (const auto& [uuid, owner] : before) {
     if (!owners_.contains(uuid)) {
       log::Info("GPU {} is back from {}", uuid, owner.program);
