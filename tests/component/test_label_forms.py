@@ -6,6 +6,7 @@ kubelets.
 """
 
 import itertools
+import time
 
 import pytest
 from control_plane import ControlPlane, wait
@@ -147,6 +148,7 @@ def test_op2288_what_a_user_wrote_outlives_a_gpu_that_goes_and_comes(cluster):
     plane, _ = cluster
     key = "nvidia.com/gpu.deploy.device-plugin"
     plane.patch("/api/v1/nodes/n1", {"metadata": {"labels": {key: "false"}}})
+    time.sleep(2)  # the operator has seen it; its writes have no precondition yet
     for elements, present in (((T4,), "true"), ((VGA,), "false"), ((T4,), "true")):
         plane.patch(f"{OTHERS}/n1", {"spec": {"features": devices(*elements)}})
         wait(lambda: labels(plane, "n1").get(PRESENT) == present, f"{PRESENT}={present}")

@@ -340,7 +340,8 @@ def test_the_state_of_a_mig_layout_is_what_its_manager_publishes(plane, operator
     theirs = {"repository": "r", "image": "k8s-mig-manager", "version": "v0.15.0"}
     plane.patch(path, {"spec": {"migManager": theirs}})
     wait(lambda: state not in labels(plane, "node1"), "the state of ours is gone")
-    assert plane.get(manager)["spec"]["template"]["spec"]["containers"][0]["image"] == "r/k8s-mig-manager:v0.15.0"
+    wait(lambda: plane.get(manager)["spec"]["template"]["spec"]["containers"][0]["image"] == "r/k8s-mig-manager:v0.15.0",
+         "NVIDIA's manager")
     plane.patch("/api/v1/nodes/node1", {"metadata": {"labels": {state: "pending"}}})
     settled(plane)
     assert labels(plane, "node1")[state] == "pending"
