@@ -199,12 +199,12 @@ def tsan_stage():
                 yield from run_gtest(program, {"TSAN_OPTIONS": "halt_on_error=1"})
 
 
-def pytest_stage(*folders, workers=0):
-    """A pytest run; a skipped test counts as failed. With workers, as many files are tested side by side."""
+def pytest_stage(*folders):
+    """A pytest run; a skipped test counts as failed."""
     report = OUT / f"{'-'.join(f.replace('/', '_') for f in folders)}.xml"
     report.unlink(missing_ok=True)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x" if os.environ.get("FAIL_FAST") else "-v",
-                           "-p", "no:cacheprovider", f"-n{workers}", "--dist=loadfile", f"--junitxml={report}", *folders],
+                           "-p", "no:cacheprovider", f"--junitxml={report}", *folders],
                           cwd=ROOT, check=False, stdout=sys.stderr)
     if not report.exists():
         yield f"pytest {' '.join(folders)}", False, "pytest wrote no report"
@@ -226,7 +226,7 @@ def bed_stage():
     yield "build the test bed", done.returncode == 0, done.stdout
     done = build("release", "fakegpu_nvml")
     yield "build fakegpu", done.returncode == 0, done.stdout
-    yield from pytest_stage("tools", "testbed", "tests/component", "tests/chart", workers=2)
+    yield from pytest_stage("tools", "testbed", "tests/component", "tests/chart")
 
 
 def stories_stage():
