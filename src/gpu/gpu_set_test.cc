@@ -27,7 +27,6 @@ TEST(KeepUnreadable, AGpuThatCantBeReadIsStillThere) {
   }
 }
 
-// A second one that is lost, and MIG devices that change elsewhere, remove no GPU from the list.
 TEST(NameFailed, ByTheIndexesOfBefore) {
   const GpuSet before = SetOf(Gpus(2));
   GpuSet lost = SetOf(Gpus(1));
@@ -45,6 +44,7 @@ TEST(NameFailed, ByTheIndexesOfBefore) {
   EXPECT_EQ(moved.failed.front().uuid, "") << "its GPU has another index now";
 }
 
+// A second one that is lost, and MIG devices that change elsewhere, remove no GPU from the list.
 TEST(KeepUnreadable, WhateverElseIsNew) {
   auto before = SetOf(Gpus(3));
   before.failed = {{.index = 3, .uuid = "", .reason = "never read"}};

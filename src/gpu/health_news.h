@@ -8,7 +8,7 @@
 
 namespace gantry::gpu {
 
-// What people are told about a change of a GPU's health.
+// The message about a change of a GPU's health, for the log and an event.
 struct HealthNews {
   enum class Level { kInfo, kWarning, kError };
   Level level = Level::kInfo;

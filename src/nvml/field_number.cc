@@ -14,7 +14,7 @@ constexpr unsigned kFirstMoved = NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDO
 constexpr unsigned kFirstOfSmoothing = NVML_FI_PWR_SMOOTHING_ENABLED;
 constexpr unsigned kEnd = NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_RAMP_DOWN_HYST_VAL + 1;
 
-// "580.159.04" is {580, 159}; {0, 0} if it is no version.
+// "580.159.04" is {580, 159}; {0, 0} if it is not a version.
 std::pair<int, int> MajorAndMinor(std::string_view version) {
   std::pair<int, int> read{0, 0};
   const char* const end = version.data() + version.size();

@@ -9,7 +9,7 @@
 #include "operands/metrics_exporter/events.h"
 #include "operands/metrics_exporter/series.h"
 
-// What `gantry dcgmi` is told over the exporter's socket.
+// The exporter's responses to `gantry dcgmi`, over its socket.
 namespace gantry::metrics_exporter {
 
 // {"gpus": [{"index", "name", "uuid", "bus_id", "instances": [{"id", "profile"}]}]}.

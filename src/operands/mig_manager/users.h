@@ -40,7 +40,7 @@ std::set<unsigned> HeldInstances(std::span<const User> users, const std::string&
 std::vector<Blocker> Blockers(std::span<const User> users, std::span<const Target> targets,
                               std::span<const gpu::MigPlan> plans);
 
-// What the operator is told about them.
+// What the MIG manager reports about them to the operator.
 policy::MigHolders HoldersOf(std::span<const Blocker> blockers, const std::string& layout);
 
 }  // namespace gantry::mig_manager
